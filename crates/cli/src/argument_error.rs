@@ -54,9 +54,10 @@ impl ArgumentError {
 /// User input in backticks for a message: long input is truncated, and control characters are
 /// escaped, because they must not reach a terminal.
 pub(crate) fn quoted(input: &str) -> String {
-    const LONGEST: usize = 40;
+    const MAX_CHARACTERS: usize = 40;
     let mut characters = input.chars();
-    let start: String = characters.by_ref().take(LONGEST).flat_map(char::escape_debug).collect();
+    let start: String =
+        characters.by_ref().take(MAX_CHARACTERS).flat_map(char::escape_debug).collect();
     let rest = if characters.next().is_some() { "…" } else { "" };
     format!("`{start}{rest}`")
 }

@@ -1,8 +1,8 @@
-//! Resources that a signal must not leave behind: unfinished files, temporary directories, programs in groups of their
-//! own.
+//! Resources that a signal must not leave behind: unfinished files, temporary directories, programs in separate
+//! process groups.
 //!
-//! Each is registered when it is created, with the function that removes it. At SIGHUP, SIGINT or SIGTERM a thread
-//! removes them, the latest first, and ends the process. Without a signal, the owners remove them.
+//! Each resource is registered when it is created, with the function that removes it. At SIGHUP, SIGINT or SIGTERM a
+//! thread removes them, the latest first, and ends the process. Without a signal, the owners remove them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -68,8 +68,8 @@ impl Registry {
             Signals::new([SIGHUP, SIGINT, SIGTERM]).context("failed to listen for signals")?;
         thread::spawn(move || {
             if signals.forever().next().is_some() {
-                // Held to the end, so that nothing is registered any more, and no thread ends the process in another
-                // way because its program is gone.
+                // The lock is kept to the end. So nothing more is registered, and no other thread ends the process
+                // because its program has ended.
                 let mut registry = registry();
                 for (_, remove) in std::mem::take(&mut registry.all).into_iter().rev() {
                     remove();

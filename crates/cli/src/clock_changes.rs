@@ -35,9 +35,9 @@ impl ScheduleEvent {
 #[derive(Debug)]
 pub(crate) struct TouchedRule {
     object: Identity,
-    /// The location of a `CronJob`, if another one has the same name.
+    /// The location of a `CronJob`; `None` if its name is unique.
     written_at: Option<WrittenAt>,
-    /// The rule; a `CronJob` has none.
+    /// The rule; `None` for a `CronJob`.
     rule: Option<Arc<str>>,
     zone: Zone,
     effect: ClockEffect,
@@ -69,8 +69,8 @@ impl TouchedRule {
         all
     }
 
-    /// The same for `CronJobs`.
-    pub(crate) fn all_of_jobs<'a>(
+    /// The effects of clock changes in `[from, to)` on these `CronJobs`, in order of time.
+    pub(crate) fn for_jobs<'a>(
         jobs: impl Iterator<Item = &'a ShownCronJob>,
         (from, to): (Timestamp, Timestamp),
     ) -> Vec<TouchedRule> {
@@ -89,13 +89,13 @@ impl TouchedRule {
         all
     }
 
-    /// The effect of a clock change on the start of a Job, if any.
+    /// The effect of a clock change on the start of a Job; `None` if the start is unaffected.
     pub(crate) fn effect_on_start(job: &ShownCronJob, at: Timestamp) -> Option<ClockEffect> {
         let (from, to) = (at.saturating_sub(NEAR).ok()?, at.saturating_add(NEAR).ok()?);
         job.clock_effects(from, to).find(|effect| touches(effect, at, ScheduleEvent::Fires))
     }
 
-    /// The effect of a clock change on an event, if any.
+    /// The effect of a clock change on an event; `None` if the event is unaffected.
     pub(crate) fn effect_on_event(world: &World, event: &Event) -> Option<ClockEffect> {
         let schedule_event = match event.what {
             Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => ScheduleEvent::Fires,
@@ -148,19 +148,19 @@ impl fmt::Display for TouchedRule {
 
 /// The clock changes that may affect later instants.
 ///
-/// Instants are queried in order of time, so a change that is over is never visited again: a long
-/// period costs no more per instant than a short one.
+/// Instants are queried in order of time, so a past change is never visited again: a long period costs no more per
+/// instant than a short one.
 pub(crate) struct Touches<'a> {
     effects: &'a [ClockEffect],
 }
 
 impl<'a> Touches<'a> {
-    /// Takes effects in order of time.
+    /// The effects must be in order of time.
     pub(crate) fn among(effects: &'a [ClockEffect]) -> Touches<'a> {
         Touches { effects }
     }
 
-    /// The effect on an event at an instant, which must not precede the last queried one.
+    /// The effect on an event at an instant, which must not precede the previously queried instant.
     pub(crate) fn at(&mut self, at: Timestamp, event: ScheduleEvent) -> Option<&'a ClockEffect> {
         let is_over = |effect: &ClockEffect| since(effect, at) >= reach(effect);
         while let [first, rest @ ..] = self.effects
@@ -179,7 +179,7 @@ fn since(effect: &ClockEffect, at: Timestamp) -> SignedDuration {
     at.duration_since(effect.change.at)
 }
 
-/// The maximum distance, before or after a clock change, at which it affects instants.
+/// The maximum distance between a clock change and an affected instant.
 fn reach(effect: &ClockEffect) -> SignedDuration {
     effect.change.shift().abs()
 }

@@ -1,9 +1,8 @@
-//! The objects of a cluster, as they would be if they had been exported to files.
+//! The objects of a cluster, in the form of objects exported to files.
 //!
-//! Objects are read from their JSON. Only an object with a finding gets a text, the one that
-//! `kubectl get -o yaml` prints, so that the finding has a position. The program never writes: it
-//! uses only `get`, `list`, `watch` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in
-//! place of this module.
+//! Objects are read from their JSON. Only an object with a finding gets a text, the output of `kubectl get -o yaml`,
+//! so that the finding has a position. The program never writes: it uses only `get`, `list`, `watch` and discovery. A
+//! build without the feature `cluster` has `offline/cluster.rs` in place of this module.
 
 mod changes;
 mod clock_arguments;
@@ -98,7 +97,7 @@ pub(crate) struct ClusterArguments {
 
 /// The requested objects of a cluster.
 struct Fetched {
-    /// The objects, checked.
+    /// The checked objects.
     objects: Vec<InputObject>,
     /// The texts of objects with findings, and of objects in files.
     reading: Reading,
@@ -107,7 +106,7 @@ struct Fetched {
     findings: Vec<PlacedFinding>,
     cron_jobs: Vec<CronJob>,
     extras: ExtraObjects,
-    /// A hint if nothing was found.
+    /// A hint if the cluster has no matching objects.
     note: Option<String>,
 }
 
@@ -116,7 +115,7 @@ struct FetchedObject {
     kind: Kind,
     object: DynamicObject,
     checked: CheckedObject,
-    /// The index of its text in the reading, if a file has it.
+    /// The index of its text in the reading; `None` if no file contains the object.
     position: Option<usize>,
 }
 
@@ -129,11 +128,11 @@ struct ExtraObjects {
     unseen: BTreeSet<String>,
     /// The namespaces with the ignore annotation.
     marked_namespaces: Vec<String>,
-    /// The pods, if there are policies for QoS levels.
+    /// The pods; empty without policies for QoS levels.
     pods: Vec<ListedPod>,
-    /// The nodes, if such policies depend on them.
+    /// The nodes; empty unless a policy for QoS levels depends on nodes.
     nodes: Vec<ListedNode>,
-    /// The nodes, pods and templates for unit policies, if there are such policies.
+    /// The nodes, pods and templates for unit policies; empty without such policies.
     unit_objects: Vec<ListedUnitObject>,
 }
 
@@ -229,7 +228,7 @@ impl ClusterArguments {
             Vec::new()
         };
         let note = (!has_policies && cron_jobs.is_empty()).then(|| requests.why_empty());
-        let wanted = targets::of_policies(&objects);
+        let wanted = targets::for_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut extras).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
         unit_objects::note_unknown_templates(&objects, &mut extras);
@@ -257,7 +256,7 @@ async fn read_marks(requests: &Requests, extras: &mut ExtraObjects) -> anyhow::R
         LookupResult::Found(marked) => extras.marked_namespaces = marked,
         LookupResult::Absent => {}
         LookupResult::Forbidden(_) => {
-            let (verb, place) = requests.of_namespaces();
+            let (verb, place) = requests.namespace_permission();
             extras.unseen.insert(format!(
                 "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
                  namespaces"
@@ -267,7 +266,7 @@ async fn read_marks(requests: &Requests, extras: &mut ExtraObjects) -> anyhow::R
     Ok(())
 }
 
-/// The way to find objects of a kind, if they are policies.
+/// The way to find objects of a kind; `None` if the kind is not a policy.
 fn listing(kind: Kind) -> Option<Listing> {
     Descriptor::of_kind(kind).map(|it| it.listing)
 }
@@ -288,7 +287,7 @@ async fn list_all(
     requests: &Requests,
     extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    // Autoscalers write the targets of policies too, so all of them are needed.
+    // Autoscalers write the targets of policies too, so all autoscalers are needed.
     let is_listed = |it: &Kind| is_listed_policy(*it) || it.role() == Role::Bounds;
     let kinds = Kind::ALL.iter().copied().filter(is_listed);
     let lists = stream::iter(kinds.map(|kind| async move { (kind, requests.list(kind).await) }));
@@ -298,7 +297,7 @@ async fn list_all(
         match result? {
             LookupResult::Found(objects) => objects_by_kind.push((kind, objects)),
             LookupResult::Absent => {}
-            // Without these kinds the command fails; without the others the output is shorter.
+            // Without these kinds the command fails; without other kinds the output is shorter.
             LookupResult::Forbidden(message) if listing(kind) == Some(Listing::Required) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 let missing = format!("missing permission to list {right} in {place}");

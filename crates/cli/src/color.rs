@@ -48,8 +48,8 @@ pub(crate) fn choice_in(words: &[OsString]) -> ColorChoice {
     choice
 }
 
-/// An output without colors. Text that never has any, such as gigabytes of JSON, is passed on unchanged: checking each
-/// letter takes longer than rendering it.
+/// An output without colors. Text that never has colors, such as gigabytes of JSON, is passed on unchanged: checking
+/// each character takes longer than rendering it.
 pub(crate) struct Plain<W> {
     output: W,
     stripper: StripBytes,

@@ -97,12 +97,12 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Responds to a shell and exits, if a shell has called the program.
+/// If a shell has called the program, responds to the shell and exits.
 pub(crate) fn answer_shell(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
 
-/// Responds to kubectl. The last word is the one to complete.
+/// Responds to kubectl. The last word is the word to complete.
 pub(crate) fn answer_kubectl(
     mut command: Command,
     words: Vec<OsString>,
@@ -136,7 +136,7 @@ pub(crate) fn displayed_zones() -> Vec<CompletionCandidate> {
     iter::once(local).chain(zones()).collect()
 }
 
-/// Every time zone there is.
+/// All time zones of the database.
 pub(crate) fn zones() -> Vec<CompletionCandidate> {
     Zone::all().map(|zone| CompletionCandidate::new(zone.name())).collect()
 }

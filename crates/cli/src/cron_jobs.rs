@@ -48,8 +48,8 @@ impl CronJobArguments {
 pub(crate) struct ShownCronJob {
     pub(crate) identity: Identity,
     pub(crate) job: CronJob,
-    /// Its location, if another `CronJob` of the place has the same name. The namespace may be defined elsewhere, so
-    /// several of one name are not the same object.
+    /// The location; `None` if the name is unique in the place. The namespace may be defined elsewhere, so several
+    /// `CronJobs` of one name are not the same object.
     pub(crate) written_at: Option<WrittenAt>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct ShownCronJob {
 pub(crate) struct WrittenAt {
     /// The file, with its name in findings.
     pub(crate) file: Box<str>,
-    /// The line of its schedule, if the file has several `CronJobs` of its name.
+    /// The line of the schedule; `None` if the file contains no other `CronJob` of this name.
     pub(crate) line: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for WrittenAt {
     }
 }
 
-/// The name of a `CronJob`, and its location if another one has the same name.
+/// The name of a `CronJob`, with its location unless the name is unique.
 pub(crate) fn called(identity: &Identity, written_at: Option<&WrittenAt>) -> String {
     written_at.map_or_else(|| identity.to_string(), |at| format!("{identity} ({at})"))
 }
@@ -97,11 +97,11 @@ pub(crate) fn add_locations(jobs: &mut [ShownCronJob], sources: &[Source]) {
 /// The verb for a `CronJob`, the same in every output.
 pub(crate) const STARTS: &str = "starts";
 
-/// The message for one whose date does not exist.
+/// The message for a schedule whose date does not exist.
 const NEVER: &str = "starts nothing by itself: its schedule has a date that does not exist";
 
 impl ShownCronJob {
-    /// The instants at which it starts Jobs, if its schedule names any.
+    /// The instants of the Job starts; `None` if the schedule determines none.
     fn firings(&self) -> Option<&Firings> {
         match &self.job.starts {
             Starts::At(firings) => Some(firings),
@@ -109,13 +109,14 @@ impl ShownCronJob {
         }
     }
 
-    /// The Job starts in a period, in order; none if it is suspended or they are unknown.
+    /// The Job starts in a period, in order; none for a suspended `CronJob` or for unknown starts.
     pub(crate) fn starts(&self, period: Period) -> impl Iterator<Item = Timestamp> {
         let firings = self.firings().filter(|_| !self.job.is_suspended());
         firings.into_iter().flat_map(move |it| it.between(period.from(), period.to()))
     }
 
-    /// The effects of clock changes in `[from, to)` on it: none, if it fires at the same minutes of every hour.
+    /// The effects of clock changes in `[from, to)` on this `CronJob`; none if it fires at the same minutes of every
+    /// hour.
     pub(crate) fn clock_effects(
         &self,
         from: Timestamp,
@@ -130,7 +131,7 @@ impl ShownCronJob {
         self.firings().map_or(Zone::utc(), Firings::zone)
     }
 
-    /// The meaning of its schedule; empty if that is unknown.
+    /// The meaning of the schedule; empty if unknown.
     pub(crate) fn meaning(&self) -> String {
         let Some(firings) = self.firings() else { return String::new() };
         let assumed = if self.job.names_zone { "" } else { ", assumed" };
@@ -148,22 +149,22 @@ impl ShownCronJob {
         }
     }
 
-    /// Its name in output.
+    /// The name in output.
     pub(crate) fn name(&self) -> String {
         called(&self.identity, self.written_at.as_ref())
     }
 
-    /// Its location, if another one has the same name; else empty.
+    /// The location; empty if the name is unique.
     pub(crate) fn location(&self) -> String {
         self.written_at.as_ref().map_or(String::new(), ToString::to_string)
     }
 
-    /// Its name and the meaning of its schedule.
+    /// The name and the meaning of the schedule.
     pub(crate) fn described(&self) -> String {
         format!("{} {}", self.name(), self.meaning()).trim_end().to_owned()
     }
 
-    /// The assumptions about it and the unknowns, in sentences that begin with its name.
+    /// The assumptions and the unknowns, as sentences to print after the name.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let CronJob { starts, names_zone, may_skip, .. } = &self.job;
         let notes = match starts {
@@ -191,7 +192,7 @@ impl ShownCronJob {
     }
 }
 
-/// The assumptions about these.
+/// The assumptions about several `CronJobs`, each as a sentence with the name.
 pub(crate) fn notes<'a>(
     jobs: impl Iterator<Item = &'a ShownCronJob>,
 ) -> impl Iterator<Item = Sentence> {
@@ -200,7 +201,8 @@ pub(crate) fn notes<'a>(
     })
 }
 
-/// The starts of many `CronJobs` in a period, in order of time; of several at one instant, in their order.
+/// The starts of many `CronJobs` in a period, in order of time. Starts at one instant are in the order of the
+/// `CronJobs`.
 pub(crate) fn in_order<'a>(
     jobs: impl Iterator<Item = &'a ShownCronJob>,
     period: Period,

@@ -12,13 +12,13 @@ use crate::input::InputPlace;
 /// The characters of a cell that require quotes.
 const TO_QUOTE: [char; 4] = ['"', ',', '\r', '\n'];
 
-/// A row that is being filled, from its first column on.
+/// A row under construction, filled from the first column.
 #[derive(Default)]
 pub(crate) struct Row(String);
 
 impl Row {
-    /// The names of the columns.
-    pub(crate) fn of_names(names: &[&str]) -> Row {
+    /// The row with the names of the columns.
+    pub(crate) fn from_names(names: &[&str]) -> Row {
         names.iter().copied().fold(Row::default(), Row::cell)
     }
 
@@ -46,7 +46,7 @@ impl Row {
         self.cell(object.kind()).cell(object.namespace()).cell(object.name())
     }
 
-    /// Fills the next column with a value: a text unchanged, nothing for null, anything else as JSON.
+    /// Fills the next column with a value: a string unchanged, nothing for null, other values as JSON.
     pub(crate) fn value(self, value: &serde_json::Value) -> Row {
         match value {
             serde_json::Value::String(text) => self.cell(text),

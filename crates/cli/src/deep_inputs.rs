@@ -1,4 +1,4 @@
-//! No parser goes down the stack as deep as its input requires: each returns a value or an error for any nested or
+//! No parser uses stack in proportion to the depth of its input: each returns a value or an error for any nested or
 //! repeated input, on a small stack. The tests of each parser cover the meaning of its values.
 //!
 //! Where another crate limits the depth itself, that limit is stated here: 128 for `serde_json`.
@@ -16,19 +16,20 @@ use crate::selector::Selector;
 
 /// Half of what Rust gives to a thread.
 const STACK_BYTES: usize = 1 << 20;
-/// The stack of the main thread on Linux. There a kubeconfig is read, by `serde-saphyr`, which limits the depth itself.
+/// The stack of the main thread on Linux. `serde-saphyr` reads the kubeconfig on this stack, and limits the depth
+/// itself.
 const MAIN_STACK_BYTES: usize = 8 << 20;
-/// Numbers below, at and beyond each limit, and far beyond.
+/// Depths below, at and beyond each limit, and far beyond.
 const COUNTS: [usize; 11] = [1, 50, 63, 64, 99, 100, 127, 128, 129, 2_000, 500_000];
-/// The maximum size of a text.
-const MOST_BYTES: usize = 400_000;
+/// The maximum size of an input, in bytes.
+const MAX_BYTES: usize = 400_000;
 
 /// The opening text, the innermost text, the closing text.
 type Nested = (&'static str, &'static str, &'static str);
 
 struct Parser {
     name: &'static str,
-    /// Parses a text; what it returns is dropped on the same stack.
+    /// Parses a text, and drops the result on the same stack.
     parse: fn(&str),
     nested: &'static [Nested],
 }
@@ -314,7 +315,7 @@ fn every_parser_runs_on_a_small_stack_for_any_nested_or_repeated_input() {
         for (opening, inner, closing) in *nested {
             for count in COUNTS {
                 let bytes = count * (opening.len() + closing.len());
-                let count = if bytes > MOST_BYTES { MOST_BYTES * count / bytes } else { count };
+                let count = if bytes > MAX_BYTES { MAX_BYTES * count / bytes } else { count };
                 let text = [&opening.repeat(count), *inner, &closing.repeat(count)].concat();
                 // A stack overflow ends the process: the last line says where.
                 eprintln!("{name}: {count} times {opening:?} and {closing:?}");

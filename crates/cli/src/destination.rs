@@ -16,8 +16,8 @@ use tempfile::{Builder, NamedTempFile};
 use crate::argument_error::ArgumentError;
 use crate::cleanup::{self, Cleanup};
 
-/// The maximum number of successive links; more form a circle.
-const MOST_LINKS: usize = 40;
+/// The maximum number of successive links; a longer chain is a cycle.
+const MAX_LINKS: usize = 40;
 
 /// Writes to a file if one is named, and else to the output. A file has no colors.
 pub(crate) fn write_to<T>(
@@ -38,8 +38,7 @@ pub(crate) fn write_to<T>(
     Ok(done)
 }
 
-/// Refuses to overwrite a file that was read: it is the only copy of what is in it. `typed` is the value of the
-/// argument.
+/// Refuses to overwrite a file that was read: the input may be the only copy. `typed` is the value of the argument.
 pub(crate) fn refuse_input<'a>(
     argument: &'static str,
     typed: &str,
@@ -55,24 +54,24 @@ pub(crate) fn refuse_input<'a>(
         file.and_then(|it| fs::canonicalize(it).ok()).is_some_and(|it| it == path)
     };
     if readings.into_iter().any(|reading| reading.sources.iter().any(is_read)) {
-        let message = "the file is an input, and would be overwritten; name another one";
+        let message = "the file is an input, and would be overwritten; name another file";
         return Err(ArgumentError::whole(argument, typed, message));
     }
     Ok(())
 }
 
-/// The canonical path of a file, which need not exist.
+/// The canonical path of a file. The file need not exist.
 pub(crate) fn full(path: &Path) -> PathBuf {
     let parent = |path: &Path| {
         let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
         fs::canonicalize(parent.unwrap_or(Path::new(".")))
     };
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         if let Ok(there) = fs::canonicalize(&path) {
             return there;
         }
-        // It may be a link to a file that does not exist yet.
+        // The path may be a link to a file that does not exist yet.
         let (Ok(target), Ok(parent)) = (fs::read_link(&path), parent(&path)) else { break };
         path = parent.join(target);
     }
@@ -87,7 +86,7 @@ struct Destination {
 }
 
 enum OutputFile {
-    /// Has the entry that removes it at a signal.
+    /// A temporary file, and the registry entry that removes it at a signal.
     Unfinished(NamedTempFile<File>, Cleanup),
     Direct(File),
 }
@@ -129,7 +128,7 @@ impl Destination {
         Destination { file: BufWriter::with_capacity(1 << 15, file), path: path.to_owned() }
     }
 
-    /// Moves the file to its place.
+    /// Renames the complete file to its final path.
     fn complete(self) -> anyhow::Result<()> {
         let Destination { file, path } = self;
         let cannot = || format!("failed to write {}", path.display());
@@ -203,7 +202,7 @@ mod tests {
         .unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert!(one.is_symlink() && other.is_symlink() && output.is_empty());
-        // A circle has no end.
+        // A cycle of links has no end.
         let [from, to] = ["from", "to"].map(|it| folder.path().join(it));
         symlink(&from, &to).unwrap();
         symlink(&to, &from).unwrap();

@@ -159,7 +159,7 @@ pub(crate) fn run(
     let question = Question { old, new, pairs, period, zone, threads, coverage, jobs };
     arguments.check_out([old, new])?;
     let has_colors = arguments.output == Output::Text;
-    let width = text_width::of_output(arguments.out.as_deref());
+    let width = text_width::for_output(arguments.out.as_deref());
     let write_report =
         |mut output: &mut dyn Write| write(&question, arguments.output, width, &mut output);
     let may_differ = write_to(arguments.out.as_deref(), has_colors, output, write_report)?;

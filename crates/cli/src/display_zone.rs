@@ -1,4 +1,4 @@
-//! The time zone to display: the one of `--zone`, else of `ALMANAC_ZONE`, else of `almanac.toml`.
+//! The time zone to display, from `--zone`, else `ALMANAC_ZONE`, else `almanac.toml`.
 //!
 //! If none of them names a zone, the command uses the zone that all policies share, else UTC. No zone changes the
 //! meaning of a schedule.

@@ -1,5 +1,5 @@
 //! Text for a user, line by line: broken between words at the width of the terminal, and drawn with ASCII if the
-//! locale has no other characters. The user's own text keeps its letters.
+//! locale has no other characters. The user's own text keeps its characters.
 
 use std::borrow::Cow;
 use std::env;
@@ -10,8 +10,7 @@ use std::sync::LazyLock;
 use crate::text_width;
 use crate::wrapping::hanging;
 
-/// Marks a space at which no line is broken; it is printed as a space. No text has this value, which is not a
-/// character.
+/// Marks an unbreakable space; it is printed as a space. No text contains this value, because it is not a character.
 pub(crate) const UNBROKEN: char = '\u{fdd0}';
 
 /// Whether the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` names a locale with another
@@ -32,7 +31,7 @@ fn lacks_unicode(locale: &str) -> bool {
     }
 }
 
-/// Replaces each character with ASCII of the same width, except for an arrow, which stands between words.
+/// Replaces each character with ASCII of the same width, except for an arrow, which is between words.
 fn in_ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -51,7 +50,7 @@ fn in_ascii(text: &str) -> String {
     plain
 }
 
-/// A writer of text in lines of at most a width, drawn as the locale can show it.
+/// A writer of text in lines of at most a width, drawn with the characters of the locale.
 pub(crate) struct Drawing<W: Write> {
     output: W,
     width: usize,
@@ -62,7 +61,7 @@ pub(crate) struct Drawing<W: Write> {
 
 /// A writer of text for standard error.
 pub(crate) fn standard_error() -> Drawing<impl Write> {
-    Drawing::new(anstream::stderr().lock(), text_width::of_stderr())
+    Drawing::new(anstream::stderr().lock(), text_width::for_stderr())
 }
 
 /// Reports a line on standard error. If that is closed, there is nowhere to report it.

@@ -80,7 +80,7 @@ enum Output {
     Yaml,
 }
 
-/// The messages for a name and for files without anything to explain.
+/// The message for a name whose object is unusable.
 const UNUSABLE: &str = "nothing to explain: the object of this name can't be used as written";
 const NO_POLICY: &str = "nothing to explain: no usable policy";
 
@@ -98,7 +98,7 @@ impl ExplainedTarget<'_> {
         self.input.errors_of(self.place, &self.explanation.policy)
     }
 
-    /// The unit of a pod, or the one that it would go to.
+    /// The unit of a pod; for a pending pod, the unit that would receive it.
     fn unit(&self) -> Option<&str> {
         let Explanation { policy, target, reasons, .. } = &self.explanation;
         let is_of_pod = policy.family == Family::Units && *target != policy.identity;
@@ -117,7 +117,7 @@ impl ExplainedTarget<'_> {
         TouchedRule::all(&self.place.world, policy, (from, to))
     }
 
-    /// All assumptions; unreadable objects are notes instead.
+    /// All assumptions about the explanation. Unreadable objects are notes instead.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
         let family = self.explanation.policy.family;
@@ -162,7 +162,7 @@ pub(crate) fn run(
     match arguments.output {
         Output::Text => {
             let why_empty = if is_named { UNUSABLE } else { NO_POLICY };
-            text::write(&input, &answers, why_empty, text_width::of_stdout(), output)?;
+            text::write(&input, &answers, why_empty, text_width::for_stdout(), output)?;
         }
         Output::Json => json::write(&input, at, &answers, output)?,
         Output::Yaml => yaml::write(output, |yaml| json::write(&input, at, &answers, yaml))?,
@@ -170,7 +170,7 @@ pub(crate) fn run(
     Ok(arguments.fail_on.code(&input.findings))
 }
 
-/// The object to explain: of two words the first is its kind, known or not. Without a word, everything in the files.
+/// The object to explain: the first of two words is its kind, known or not. Without a word, everything in the files.
 fn subject(words: &[String], are_files: bool) -> Result<Subject, ArgumentError> {
     let text = if words.is_empty() && are_files { "*".to_owned() } else { words.join("/") };
     if words.len() > 2 || words.len() > 1 && words.iter().any(|word| word.contains('/')) {
@@ -180,7 +180,7 @@ fn subject(words: &[String], are_files: bool) -> Result<Subject, ArgumentError> 
     Subject::parse("NAME", &text)
 }
 
-/// Adds the findings about the policy to the rules they are about.
+/// Adds the findings about the policy to the affected rules.
 fn add_findings(input: &Input, place: &InputPlace, explanation: &mut Explanation) {
     for PlacedFinding { finding, .. } in input.errors_of(place, &explanation.policy) {
         let message = finding.to_string();
@@ -206,8 +206,8 @@ fn add_findings(input: &Input, place: &InputPlace, explanation: &mut Explanation
     explanation.reasons.sort_by_key(|reason| reason.position);
 }
 
-/// The matching policies of a place, one for each target. If several write the same target, it is the
-/// last writer. Only a pattern can match several targets.
+/// The matching policies of a place, one for each target. If several policies write the same target, the last writer.
+/// Only a pattern can match several targets.
 fn choose(
     subject: &Subject,
     input: &Input,

@@ -1,8 +1,8 @@
 //! The files that the user names: a file, a directory, a pattern, `-`, or a kustomization.
 //!
-//! A named file must be readable and valid. A directory may have any files: of the files found in it, only policies,
-//! autoscalers and their targets are read. No program is started for found files, and only plain files are opened.
-//! Other modules interpret the objects, and decide which directories are places.
+//! A named file must be readable and valid. A directory may contain any files; only the policies, autoscalers and
+//! targets in these files are read. No program is started for found files, and only plain files are opened. Other
+//! modules interpret the objects, and decide which directories are places.
 
 mod excluding;
 mod folder;
@@ -71,11 +71,11 @@ pub(crate) struct FileArguments {
 pub(crate) struct Viewpoint {
     /// The base directory of patterns.
     pub(crate) here: PathBuf,
-    /// The base directory of the names of places; their settings are in or around it.
+    /// The base directory of the names of places. The settings for places are in this directory or around it.
     pub(crate) root: PathBuf,
     /// The prefix to remove from the names of files.
     pub(crate) unnamed: PathBuf,
-    /// The places, if they are known already.
+    /// The places that the caller has determined; empty to use the settings.
     pub(crate) fixed: Vec<Place>,
     /// Whether files that `.gitignore` matches are read anyway, as they are tracked.
     pub(crate) reads_ignored: bool,
@@ -87,17 +87,17 @@ pub(crate) struct Viewpoint {
     pub(crate) left_out: Vec<PathBuf>,
 }
 
-/// The targets, by kind and name.
+/// Targets by kind and name.
 pub(crate) type Targets = BTreeSet<(String, String)>;
 
 /// The contents of the files.
 pub(crate) struct Files {
     pub(crate) reading: Reading,
-    /// The grouping of their directories, as far as the user specifies it.
+    /// The part of the grouping of directories that the user specifies.
     pub(crate) layout: Layout,
     /// The objects that were read in addition to the targets of policies.
     pub(crate) targets: Targets,
-    /// The version of Kubernetes that they are for.
+    /// The version of Kubernetes that the files are for.
     pub(crate) kubernetes: Option<KubernetesMinor>,
     found: DirectoryScan,
     here: PathBuf,
@@ -110,7 +110,7 @@ impl FileArguments {
         !self.file.is_empty() || !self.kustomize.is_empty()
     }
 
-    /// An argument that applies to files only, if one is given.
+    /// The first argument that applies to files only; `None` without such an argument.
     pub(crate) fn about_files(&self) -> Option<&'static str> {
         let exclude = (!self.exclude.is_empty()).then_some("--exclude");
         exclude
@@ -128,14 +128,14 @@ impl FileArguments {
         FileArguments { file, exclude: exclude.to_vec(), ..FileArguments::default() }
     }
 
-    /// Reads them.
+    /// Reads the named files.
     pub(crate) fn read(&self) -> anyhow::Result<Files> {
         let here = std::env::current_dir().context("failed to find the current directory")?;
         let (root, unnamed) = (here.clone(), PathBuf::from("."));
         self.read_from(Viewpoint { here, root, unnamed, ..Viewpoint::default() })
     }
 
-    /// Reads them from a point of view.
+    /// Reads the named files from a point of view.
     pub(crate) fn read_from(&self, viewpoint: Viewpoint) -> anyhow::Result<Files> {
         let Viewpoint { here, root, unnamed, fixed, reads_ignored, targets, rendered, left_out } =
             viewpoint;
@@ -211,7 +211,7 @@ fn borrowed(targets: &Targets) -> BTreeSet<(&str, &str)> {
     targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect()
 }
 
-/// The files that are read if these files and directories are named, determined by names alone.
+/// The files that are read if these files and directories are named, determined by file names alone.
 pub(crate) fn that_are_read(
     paths: &[PathBuf],
     viewpoint: &Viewpoint,
@@ -260,7 +260,7 @@ impl Files {
         for path in candidates {
             let Some(bytes) = self.found.open(&path) else { continue };
             if let Some(chart) = self.found.chart_of_template(&path, &self.here) {
-                // A file that Helm renders is not an object yet, with or without a placeholder in it.
+                // A file that Helm renders is not an object yet, with or without a placeholder.
                 self.found.unrendered.extend(claims_kind_of_ours(&bytes).then_some(chart));
                 self.reading.skipped.files += 1;
             } else if may_hold_policies(&bytes)
@@ -312,13 +312,13 @@ impl Files {
         Folder::from_path(&self.here.join(file.parent().unwrap_or(Path::new(""))))
     }
 
-    /// The same with only the objects in a namespace, if one is named; objects that name none are assumed to be in it.
-    /// Of the policies of other projects, only those that match the label selector.
+    /// Keeps only the objects in the named namespace; objects without a namespace are assumed to be in it. Of the
+    /// policies of other projects, keeps only those that match the label selector.
     pub(crate) fn narrowed(self, namespace: Option<&str>, selector: Option<&Selector>) -> Files {
         self.narrowed_but(Kind::counts_everywhere, namespace, selector)
     }
 
-    /// The same to check the objects in a namespace, without the objects that are read only to decide about them.
+    /// Narrows the files to check the objects in a namespace, and drops the objects that only affect other objects.
     pub(crate) fn narrowed_to_check(
         self,
         namespace: Option<&str>,

@@ -49,7 +49,7 @@ pub(crate) struct Report {
     /// The command that checked.
     pub(crate) command: &'static str,
     pub(crate) reading: Reading,
-    /// Its findings are in the order in which they are reported.
+    /// The checked objects, with the findings in the order of the report.
     pub(crate) everything: CheckedReading,
     pub(crate) notes: Vec<Note>,
     /// Whether only a part of the files was requested.
@@ -63,7 +63,7 @@ pub(crate) struct Report {
 }
 
 impl Format {
-    /// Whether it has the notes on unread files next to the findings.
+    /// Whether the format includes the notes on unread files.
     fn has_notes(self) -> bool {
         matches!(self, Format::Json | Format::Yaml)
     }
@@ -90,7 +90,7 @@ impl Report {
         Ok(())
     }
 
-    /// A finding with its place and its fix, each on a line of its own.
+    /// A finding with its place and its fix, each on a separate line.
     fn in_full(&self, placed: &PlacedFinding) -> String {
         let place = self.everything.place_of(placed);
         let place = place.map_or(String::new(), |place| format!("\nplace: {place}"));

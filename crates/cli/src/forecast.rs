@@ -30,7 +30,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 
-use self::question::{Invocation, OfPlace, Question, View};
+use self::question::{Invocation, PlaceForecast, Question, View};
 pub(crate) use self::text::{in_zone, writer_name};
 use crate::argument_error::ArgumentError;
 use crate::cluster::WatchArguments;
@@ -140,7 +140,7 @@ fn run_on(
     arguments.beginning.check(&read)?;
     let requested = RequestedInput { threads, arguments, read, only };
     if !arguments.watch.watch {
-        let (_, code) = requested.answer(now, None, output)?;
+        let (_, code) = requested.write(now, None, output)?;
         return Ok(code);
     }
     let form = requested.form()?;
@@ -149,15 +149,15 @@ fn run_on(
         requested.read.cluster().changes(requested.read.namespace(&requested.only), now)?;
     watching::watch(changes, form, output, |now| {
         let (mut notes, mut bytes) = (Vec::new(), Vec::new());
-        let (next, _) = requested.answer(now, Some(&mut notes), &mut bytes)?;
+        let (next, _) = requested.write(now, Some(&mut notes), &mut bytes)?;
         Ok(Drawn { bytes, notes, next })
     })
 }
 
 impl RequestedInput<'_> {
-    /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns the
-    /// instant of the first event, if the command watches, and the exit code.
-    fn answer(
+    /// Writes the forecast from an instant on, and its notes to standard error unless the caller keeps them. Returns
+    /// the instant of the first event for `--watch`, and the exit code.
+    fn write(
         &self,
         now: Timestamp,
         notes: Option<&mut Vec<u8>>,
@@ -179,7 +179,7 @@ impl RequestedInput<'_> {
             let is_named = |job: &&ShownCronJob| {
                 only.is_empty() || only.iter().any(|it| it.fits(&job.identity))
             };
-            forecasts.push(OfPlace {
+            forecasts.push(PlaceForecast {
                 place,
                 forecast: narrowed(forecast, only, &input, place),
                 cron_jobs: place.cron_jobs.iter().filter(is_named).collect(),
@@ -190,7 +190,7 @@ impl RequestedInput<'_> {
         let question = Question { input: &input, forecasts, view, threads: *threads, invocation };
         arguments.check_out(&input)?;
         let has_colors = arguments.output == Output::Text;
-        let width = text_width::of_output(arguments.out.as_deref());
+        let width = text_width::for_output(arguments.out.as_deref());
         destination::write_to(arguments.out.as_deref(), has_colors, output, |mut output| {
             write(&question, arguments.output, width, &mut output)
         })?;
@@ -220,7 +220,7 @@ impl ForecastArguments {
         destination::refuse_input("--out", &typed, out, [&input.reading])
     }
 
-    /// Whether the printed output has the findings.
+    /// Whether the printed output includes the findings.
     fn prints_findings(&self) -> bool {
         let is_printed = self.out.as_ref().is_none_or(|path| path == "-");
         let has_findings = match self.output {
@@ -233,7 +233,7 @@ impl ForecastArguments {
 
 /// The instant of the first event of a period.
 fn first(question: &Question<'_>, period: Period) -> Option<Timestamp> {
-    let of_place = |it: &OfPlace<'_>| {
+    let of_place = |it: &PlaceForecast<'_>| {
         let mut events = Upcoming::new(it.place.world.clone(), period, &it.place.initial);
         let mut starts = cron_jobs::in_order(it.cron_jobs.iter().copied(), period);
         let event = events.next().map(|event| event.at);
@@ -268,7 +268,7 @@ fn report_findings(question: &Question<'_>) -> io::Result<()> {
     text::write_findings(question, &mut standard_error)
 }
 
-/// The index of the same element, which is added as `new` if it is absent.
+/// The index of the same element. An absent element is added as `new`.
 fn position_in<T>(
     all: &mut Vec<T>,
     is_same: impl Fn(&T) -> bool,
@@ -293,7 +293,8 @@ fn narrowed<'a>(
     forecast
 }
 
-/// Whether one of the policies that set a target is selected and, if there are names, matches them or its target does.
+/// Whether the selector matches one of the policies that set a target. If names are given, they must match this
+/// policy or its target.
 pub(crate) fn is_requested(
     subjects: &[Subject],
     (input, place): (&Input, &InputPlace),

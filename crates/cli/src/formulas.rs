@@ -1,6 +1,6 @@
 //! The queries and expressions of policies in messages for a user: users copy them, so no line is broken inside one.
 //!
-//! Messages have them unchanged, among other words. `wrapping` decides the line breaks.
+//! Messages contain the formulas unchanged, among other words. `wrapping` decides the line breaks.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ impl Formulas {
         }
     }
 
-    /// The same text, with no line break possible inside a formula.
+    /// The text with spaces inside formulas marked as unbreakable.
     pub(crate) fn kept_whole(&self, text: &str) -> String {
         let mut kept = String::with_capacity(text.len());
         let mut rest = text;

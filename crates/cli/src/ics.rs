@@ -1,7 +1,7 @@
 //! A calendar to subscribe to, in the format of RFC 5545 and RFC 7986.
 //!
-//! Its events are written one after the other. Instants are in UTC, which every calendar shows in its reader's own
-//! zone. The commands choose the events.
+//! The events are written one after the other. Instants are in UTC, and every calendar displays them in the zone of
+//! its reader. The commands choose the events.
 
 use std::io::{self, Write};
 
@@ -19,21 +19,21 @@ const REFRESHED: &str = "PT1H";
 
 /// An event.
 pub(crate) struct CalendarEvent<'a> {
-    /// The texts that distinguish it from all others with the same start.
+    /// The strings that distinguish the event from others with the same start.
     pub(crate) unique_parts: &'a [&'a str],
     /// The start, but not before the period.
     pub(crate) from: Timestamp,
-    /// Whether it may have begun before the period.
+    /// Whether the event may have started before the period.
     pub(crate) has_begun: bool,
-    /// The first instant after it; `None` for an event without a duration.
+    /// The exclusive end; `None` for an event without a duration.
     pub(crate) to: Option<Timestamp>,
     pub(crate) summary: &'a str,
     pub(crate) description: &'a str,
-    /// The place of the event, if there are several.
+    /// The place of the event; `None` if the input has one place.
     pub(crate) place: Option<&'a str>,
 }
 
-/// Begins a calendar of this name.
+/// Starts a calendar of this name.
 pub(crate) fn begin(name: &str, output: &mut impl Write) -> io::Result<()> {
     let name = escaped(name);
     let version = env!("CARGO_PKG_VERSION");
@@ -47,8 +47,8 @@ pub(crate) fn begin(name: &str, output: &mut impl Write) -> io::Result<()> {
     line(&format!("X-PUBLISHED-TTL:{REFRESHED}"), output)
 }
 
-/// Writes an event. `period_start` is the start of the requested period: the calendar has the state of that instant, so
-/// that the same command gives the same calendar at any time.
+/// Writes an event. `period_start` is the start of the requested period: the calendar contains the state of that
+/// instant, so the same command creates the same calendar at any time.
 pub(crate) fn write_event(
     event: &CalendarEvent<'_>,
     period_start: Timestamp,
@@ -78,9 +78,10 @@ pub(crate) fn end(output: &mut impl Write) -> io::Result<()> {
     line("END:VCALENDAR", output)
 }
 
-/// The same for the same event in every calendar, so that a subscription changes it and does not add another.
+/// The identifier of an event. Later calendars repeat it, so a subscription updates the event instead of adding a
+/// copy.
 fn uid(event: &CalendarEvent<'_>) -> String {
-    // An event that has begun before the calendar is one event, which begins later each time.
+    // An event that started before the calendar is one event. Its start in the calendar advances each time.
     let (short, exact) = if event.has_begun {
         ("begun".to_owned(), String::new())
     } else {
@@ -95,7 +96,7 @@ fn instant(at: Timestamp) -> String {
     formatted(Zone::utc(), at, "%Y%m%dT%H%M%SZ")
 }
 
-/// A text escaped for a property, which must not contain control characters.
+/// Text escaped for a property. Control characters are not allowed.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -110,7 +111,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Writes a content line, folded into several lines if necessary: a continuation begins with a space. No character is
+/// Writes a content line, folded into several lines if necessary: a continuation starts with a space. No character is
 /// split.
 fn line(content: &str, output: &mut impl Write) -> io::Result<()> {
     let mut rest = content;

@@ -49,11 +49,11 @@ pub(crate) struct Input {
 /// A request for objects of a cluster.
 #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "no cluster is read"))]
 pub(crate) struct ClusterRequest<'a> {
-    /// The namespace to read, if it is not that of the context.
+    /// The namespace to read; `None` for the namespace of the context.
     pub(crate) namespace: Option<&'a str>,
-    /// The namespace of the policies for QoS levels, if these are requested.
+    /// The namespace of the policies for QoS levels; `None` if such policies are not requested.
     pub(crate) config_namespace: Option<&'a str>,
-    /// The zone of `CronJobs` that name none, if they are requested.
+    /// The zone of `CronJobs` without a time zone; `None` if `CronJobs` are not requested.
     pub(crate) cron_jobs: Option<Zone>,
     /// The label selector of `CronJobs`.
     pub(crate) selector: Option<&'a Selector>,
@@ -64,7 +64,7 @@ pub(crate) struct ClusterRequest<'a> {
 }
 
 impl Input {
-    pub(crate) fn of_files(
+    pub(crate) fn from_files(
         mut files: Files,
         command: &str,
         namespace: Option<&str>,
@@ -85,7 +85,7 @@ impl Input {
         Input::new(groups, reading, everything.findings, places, notes)
     }
 
-    /// The input of these places. `named` has all places of the checks.
+    /// The input of these places. `named` contains all places of the checks.
     pub(crate) fn new(
         places: Vec<InputPlace>,
         reading: Reading,
@@ -103,7 +103,7 @@ impl Input {
         }
     }
 
-    /// The name of the place, if a finding holds in one place only.
+    /// The name of the only place with a finding; `None` if all places have it.
     pub(crate) fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
         self.all_places.get(placed.place?).map(|place| &*place.name)
     }
@@ -113,7 +113,7 @@ impl Input {
         &self.all_places
     }
 
-    /// The findings in the form in which every command reports them to a program.
+    /// The findings in the JSON form of all commands.
     pub(crate) fn items(&self) -> Vec<Item<'_>> {
         self.findings.iter().map(|placed| self.item(placed)).collect()
     }
@@ -137,20 +137,20 @@ impl Input {
         &self.notes
     }
 
-    /// Writes these files and directories, and the objects that could not be read.
+    /// Writes the notes on unread files and directories, and on unreadable objects.
     pub(crate) fn write_notes(&self, output: &mut impl Write) -> io::Result<()> {
         write_notes(&self.notes, output)?;
         let mut others = self.why_empty.iter().chain(&self.unseen);
         others.try_for_each(|note| writeln!(output, "note: {}", printable(note)))
     }
 
-    /// Reports the same on standard error.
+    /// Reports the notes on standard error.
     pub(crate) fn report_notes(&self) {
         // If standard error is closed, the notes are lost.
         let _ = self.write_notes(&mut drawing::standard_error());
     }
 
-    /// Writes the notes to `kept`, or reports them on standard error.
+    /// Writes the notes to `kept` if given, else to standard error.
     pub(crate) fn note(&self, kept: Option<&mut Vec<u8>>) {
         match kept {
             // Writing to memory does not fail.
@@ -170,20 +170,20 @@ impl Input {
         }
     }
 
-    /// The selected policies of a place that match the name, themselves or by their targets.
+    /// The selected policies of a place that match the name by their own names or by their targets.
     pub(crate) fn policies(&self, place: &InputPlace, subject: &Subject) -> Vec<PolicyName> {
         let mut policies = subject.policies(&place.world);
         policies.retain(|policy| self.is_selected(place, policy));
         policies
     }
 
-    /// An error for the first name without a match in any place. A name that occurs in a partly unreadable text has
-    /// no error, because the findings have the errors of the text.
+    /// An error for the first name without a match in any place. A name that occurs in a partly unreadable text
+    /// causes no error, because the findings include the errors of the text.
     pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
         self.check_names_but(names, |_| false)
     }
 
-    /// The same, where a name may also be that of a `CronJob`.
+    /// An error for the first name without a match, where a name may also be that of a `CronJob`.
     pub(crate) fn check_names_and_jobs(&self, names: &[Subject]) -> Result<(), ArgumentError> {
         self.check_names_but(names, |name| self.names_job(name))
     }
@@ -233,7 +233,7 @@ impl Input {
         self.selector.is_some()
     }
 
-    /// The errors in the object of a policy, because of which a part of it or all of it cannot be used.
+    /// The errors in the object of a policy, which make the object unusable in part or as a whole.
     pub(crate) fn errors_of(
         &self,
         place: &InputPlace,
@@ -247,8 +247,8 @@ impl Input {
         })
     }
 
-    /// The zone that all policies share, if there is one. Policies for QoS levels count only if they have pods, because
-    /// most users of a cluster look at other policies.
+    /// The zone that all policies share; `None` if they differ. Policies for QoS levels count only if they select
+    /// pods, because most users of a cluster are interested in other policies.
     pub(crate) fn only_zone(&self) -> Option<Zone> {
         let mut zones = self.places.iter().flat_map(|place| {
             let world = &place.world;
@@ -262,8 +262,8 @@ impl Input {
     }
 }
 
-/// The places of the checked objects, each with its world. `namespace` is the default for objects that name none;
-/// `also` has the objects to keep in addition to the targets of policies.
+/// The places of the checked objects, each with its world. `namespace` is the default for objects without a
+/// namespace; `also` contains the objects to keep in addition to the targets of policies.
 pub(crate) fn places_of(
     reading: &Reading,
     checked: Vec<CheckedObject>,

@@ -132,7 +132,7 @@ impl InputArguments {
         InputArguments { files, conditions, cluster }
     }
 
-    /// The same with the files among these words, and the other words: the names of objects.
+    /// The arguments extended by the files among these words, and the remaining words, which are names of objects.
     pub(crate) fn naming(
         &self,
         words: &[String],
@@ -161,16 +161,16 @@ impl InputArguments {
         &self.cluster
     }
 
-    /// The namespace that is named for a cluster, here or by these names.
+    /// The namespace to read from a cluster, by the arguments or else by these object names.
     pub(crate) fn namespace<'a>(&'a self, subjects: &'a [Subject]) -> Option<&'a str> {
         let named = || Subject::only_namespace(subjects);
         self.conditions.narrowing.namespace.as_deref().or_else(named)
     }
 
     /// Reads the files or the cluster; [`Input::report_notes`] reports the notes. `command` is the calling command,
-    /// `checked_at` the start of checks that look ahead, `now` the time at which a cluster is read. `subjects` are the
-    /// requested objects: for a cluster they determine the namespace if nothing else does. If the command shows
-    /// `CronJobs`, `cron_jobs` is the zone of those that name none.
+    /// `checked_at` the start of checks that look ahead, `now` the time at which a cluster is read. `subjects` are
+    /// the requested objects: for a cluster they determine the namespace if the arguments do not. If the command
+    /// displays `CronJobs`, `cron_jobs` is the zone of `CronJobs` without a time zone.
     pub(crate) fn load(
         &self,
         command: &str,
@@ -226,7 +226,7 @@ impl Conditions {
         let (namespace, selector) = (self.narrowing.namespace.as_deref(), self.selector()?);
         let files = files.narrowed(namespace, selector.as_ref());
         let files = files.with_config_namespace(&self.config_namespace);
-        self.applied(Input::of_files(files, command, namespace, checked_at))
+        self.applied(Input::from_files(files, command, namespace, checked_at))
     }
 
     fn selector(&self) -> Result<Option<Selector>, ArgumentError> {
@@ -250,7 +250,7 @@ impl Conditions {
         Ok(input)
     }
 
-    /// Applies the assumptions to each input with a match. At least one input must match.
+    /// Applies the assumptions to each input with a match. Fails if no input matches.
     pub(crate) fn state(&self, inputs: &mut [&mut Input], now: Timestamp) -> anyhow::Result<()> {
         let samples = sample::read(&self.samples)?;
         if let [only] = inputs {
@@ -269,7 +269,7 @@ impl Conditions {
     }
 }
 
-/// Applies an assumption to the places of each input. It must succeed for at least one of them.
+/// Applies an assumption to the places of each input. Fails if no place accepts the assumption.
 fn in_one(
     all: &mut [&mut Vec<InputPlace>],
     mut state: impl FnMut(&mut [InputPlace]) -> Result<(), ArgumentError>,

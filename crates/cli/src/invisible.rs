@@ -2,7 +2,7 @@
 
 /// The code point of an invisible character, in the form of `less`; `None` for a visible one.
 pub(crate) fn code_point(letter: char) -> Option<String> {
-    // A variation selector only changes the look of the letter before, and emoji have it, so it stays.
+    // A variation selector only changes the look of the preceding character, and emoji contain it, so it stays.
     let is_invisible = matches!(
         letter,
         '\u{ad}'

@@ -101,7 +101,7 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
     Ok((checked, ignored))
 }
 
-/// The findings that need more than each object alone.
+/// The findings that depend on several objects or on time.
 fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let reading = &checked.files.reading;
     let mut all = clock_changes(reading, &checked.everything, checked.from, YEARS);

@@ -8,8 +8,8 @@
 //!
 //! # Where to change what
 //!
-//! The file of a command has its arguments and its question; each output format is a file in the directory of the same
-//! name. Colors, widths and line breaks are shared.
+//! The file of a command contains its arguments and its question; each output format is a file in the directory of
+//! the same name. Colors, widths and line breaks are shared.
 //!
 //! | to change | go to |
 //! |---|---|
@@ -32,10 +32,11 @@
 //! | controller, agent, extender, webhook | `processes.rs` and its directory; providers of nodes: `processes/controller/simulated_nodes.rs` |
 //! | `almanac up` and its demo | `processes/up.rs`, `processes/up/demo.rs` |
 //!
-//! Three things hold for a new value in the entries of `next`:
+//! Three rules apply to a new value in the entries of `next`:
 //!
 //! - `joined` in `next.rs` compares whole events except for their targets. So pods with different values are separate entries.
-//! - `unique_parts` in `next/ics.rs` must not contain the value. They form the `UID`, and a calendar would have the event twice.
+//! - `unique_parts` in `next/ics.rs` must not contain the value. The parts form the `UID`, and a calendar would
+//!   contain the event twice.
 //! - CSV and ICS have no expected texts: assert in `tests/offline/forecast/formats.rs`.
 //!
 //! `tests/offline` runs the program on files. `ALMANAC_UPDATE=1` writes its expected texts, `UPDATE_DOCS=1` the output
@@ -148,12 +149,12 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = env::args_os().collect();
     let program = words.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
     if program == completion::FOR_KUBECTL {
-        // A failed completion has no candidates.
+        // A failed completion returns no candidates.
         let _ = completion::answer_kubectl(command_line(), words, &mut io::stdout());
         return ExitCode::SUCCESS;
     }
     let colors = color::choice_in(&words);
-    let mut command = command_line().color(colors).term_width(text_width::of_stdout());
+    let mut command = command_line().color(colors).term_width(text_width::for_stdout());
     if program == "kubectl-almanac" {
         command = as_plugin(command);
     }
@@ -187,10 +188,10 @@ fn main() -> ExitCode {
     };
     match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
         Ok(code) => code,
-        // The reader of our output has closed the pipe.
+        // The reader of the output has closed the pipe.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            drawing::report(&argument_error::render(&error, text_width::of_stderr()));
+            drawing::report(&argument_error::render(&error, text_width::for_stderr()));
             ExitCode::from(COULD_NOT_RUN)
         }
     }

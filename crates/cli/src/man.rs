@@ -62,7 +62,7 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page itself; its last line names the version.
+/// Renders a page; its last line names the version.
 fn text_of(page: &Command) -> anyhow::Result<Vec<u8>> {
     let man = Man::new(page.clone()).source(format!("almanac {}", *VERSION));
     let mut text = Vec::new();
@@ -94,7 +94,7 @@ fn sections_after_options(page: &Command) -> Roff {
             if is_open {
                 roff.control("fi", []);
             }
-            // As in other man pages.
+            // Other man pages have the same heading style.
             let heading = heading.to_uppercase().replace("EXIT CODES", "EXIT STATUS");
             roff.control("SH", [heading.as_str()]);
             roff.control("nf", []);

@@ -28,7 +28,7 @@ pub(crate) fn instant(
 ) -> Result<Timestamp, ArgumentError> {
     let wrong = |message| ArgumentError::whole(argument, text, message);
     if text.contains('[') {
-        return Err(wrong("a time takes no zone in brackets; give the zone with --zone"));
+        return Err(wrong("a time cannot contain a zone in brackets; set the zone with --zone"));
     }
     if let Some((span, message)) = impossible_part(text) {
         return Err(ArgumentError::new(argument, text, span, message));
@@ -41,7 +41,7 @@ pub(crate) fn instant(
     }
     match text.parse::<Timestamp>() {
         Ok(instant) => return Ok(instant),
-        // A number of another length is not a date.
+        // A number with another count of digits is not a date.
         Err(error) if error.is_range() && text.contains(['-', ':']) => return Err(wrong(BEYOND)),
         Err(_) => {}
     }
@@ -98,7 +98,7 @@ fn from_now(text: &str) -> Option<Span> {
     Some(if sign == "-" { span.negate() } else { span })
 }
 
-/// The civil time of `today`, `tomorrow 09:00` or `monday`, which is never today.
+/// The civil time of `today`, `tomorrow 09:00` or `monday`, where a weekday never means today.
 fn day_by_name(text: &str, today: Date) -> Option<DateTime> {
     let (day, time) = match text.split_once(' ') {
         Some((day, time)) => (day, time.trim().parse::<Time>().ok()?),
@@ -114,14 +114,13 @@ fn day_by_name(text: &str, today: Date) -> Option<DateTime> {
     Some(date.to_datetime(time))
 }
 
-/// `monday`, or `mon`.
+/// The weekday of `monday` or `mon`.
 fn weekday(name: &str) -> Option<Weekday> {
     let parsed = |format: &str| strtime::parse(format, name).ok()?.weekday();
     parsed("%A").or_else(|| parsed("%a"))
 }
 
-/// The part of a date or time that does not exist, with the valid range, if all other parts have
-/// the form of a date or time.
+/// The nonexistent part of a date or time, with the valid range; `None` for text in another form.
 fn impossible_part(text: &str) -> Option<(Range<usize>, String)> {
     let number = |span: Range<usize>| -> Option<i16> {
         let digits = text.get(span)?;

@@ -105,8 +105,8 @@ const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 /// An event in a place, and the number of its pods.
 type JoinedEntry<'a> = (&'a InputPlace, NextEntry<'a>, usize);
 
-/// The effect of a clock change on a rule, and the place of the rule.
-type OfPlace<'a> = (&'a InputPlace, TouchedRule);
+/// A rule that a clock change affects, and its place.
+type PlacedChange<'a> = (&'a InputPlace, TouchedRule);
 
 /// The parsed question.
 struct Question<'a> {
@@ -134,7 +134,7 @@ pub(crate) fn run(
     arguments.beginning.check(&read)?;
     let requested = RequestedInput { arguments, read, only };
     if !arguments.watch.watch {
-        let (_, code) = requested.answer(now, None, output)?;
+        let (_, code) = requested.write(now, None, output)?;
         return Ok(code);
     }
     let form = requested.form()?;
@@ -143,7 +143,7 @@ pub(crate) fn run(
         requested.read.cluster().changes(requested.read.namespace(&requested.only), now)?;
     watching::watch(changes, form, output, |now| {
         let (mut notes, mut bytes) = (Vec::new(), Vec::new());
-        let (next, _) = requested.answer(now, Some(&mut notes), &mut bytes)?;
+        let (next, _) = requested.write(now, Some(&mut notes), &mut bytes)?;
         Ok(Drawn { bytes, notes, next })
     })
 }
@@ -151,7 +151,7 @@ pub(crate) fn run(
 impl RequestedInput<'_> {
     /// Writes the next actions after an instant, and the notes to standard error unless they are kept. Returns the
     /// instant of the first action, if the command watches, and the exit code.
-    fn answer(
+    fn write(
         &self,
         now: Timestamp,
         notes: Option<&mut Vec<u8>>,
@@ -174,7 +174,7 @@ impl RequestedInput<'_> {
         input.check_names_and_jobs(&self.only)?;
         let question = Question { input: &input, zone, period, count, only: &self.only };
         match self.arguments.output {
-            Output::Text => text::write(&question, text_width::of_stdout(), output)?,
+            Output::Text => text::write(&question, text_width::for_stdout(), output)?,
             Output::Json => json::write(&question, output)?,
             Output::Yaml => yaml::write(output, |yaml| json::write(&question, yaml))?,
             Output::Csv => csv::write(&question, output)?,
@@ -197,13 +197,13 @@ impl RequestedInput<'_> {
 }
 
 impl Question<'_> {
-    /// The requested events of all places, found lazily, in order of time.
+    /// The requested events of all places, computed lazily, in order of time.
     fn events(&self) -> impl Iterator<Item = (&InputPlace, NextEntry<'_>)> {
         self.all_events().take(self.count)
     }
 
-    /// The same, with equal events of several pods at one instant as one: the first, and their number. Other events of
-    /// that instant may be between them.
+    /// The requested events, with equal events of several pods at one instant merged into the first event and the
+    /// number of pods. Other events of that instant may be in between.
     fn joined_events(&self) -> impl Iterator<Item = JoinedEntry<'_>> {
         let mut events = self.all_events().peekable();
         let mut of_instant = VecDeque::new();
@@ -300,9 +300,9 @@ impl Question<'_> {
         is_named && self.input.is_selected(place, policy)
     }
 
-    /// The effects of clock changes on the requested rules: until the last event if the list is full, else to the end
-    /// of the period.
-    fn clock_changes(&self, listed: usize, last: Option<Timestamp>) -> Vec<OfPlace<'_>> {
+    /// The effects of clock changes on the requested rules: up to the last event if the list is full, else up to the
+    /// end of the period.
+    fn clock_changes(&self, listed: usize, last: Option<Timestamp>) -> Vec<PlacedChange<'_>> {
         let is_cut = listed >= self.count;
         let end = last.filter(|_| is_cut).map(|at| at.saturating_add(JUST_AFTER));
         let to = end.map_or(self.period.to(), |end| end.unwrap_or(Timestamp::MAX));
@@ -314,18 +314,18 @@ impl Question<'_> {
                 self.is_policy_requested(place, policy, target)
             });
             let period = (self.period.from(), to);
-            let of_jobs = TouchedRule::all_of_jobs(self.cron_jobs(place), period);
+            let of_jobs = TouchedRule::for_jobs(self.cron_jobs(place), period);
             TouchedRule::all(world, policies, period).into_iter().chain(of_jobs)
         };
         let places = self.input.places.iter();
-        let mut all: Vec<OfPlace<'_>> =
+        let mut all: Vec<PlacedChange<'_>> =
             places.flat_map(|place| of_place(place).map(move |touched| (place, touched))).collect();
         all.sort_by_key(|(_, touched)| touched.at());
         all
     }
 }
 
-/// The events of an instant. Events that differ only in their pod are one, at the index of the first.
+/// The events of an instant. Events that differ only in their pod are merged at the index of the first event.
 fn joined<'a>(
     events: impl Iterator<Item = (&'a InputPlace, NextEntry<'a>)>,
 ) -> VecDeque<JoinedEntry<'a>> {

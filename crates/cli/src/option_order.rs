@@ -1,4 +1,5 @@
-//! The order of the options in the help of a command: the five of daily use come first, the others follow as declared.
+//! The order of the options in the help of a command: the options of daily use come first, and the other options
+//! follow as declared.
 
 use clap::Command;
 

@@ -49,7 +49,7 @@ enum Threshold {
 }
 
 impl FailOn {
-    /// Whether it is the default.
+    /// Whether the severity is the default.
     pub(crate) fn is_usual(self) -> bool {
         self.fail_on == Threshold::default()
     }

@@ -7,22 +7,27 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
 /// The maximum number of bytes in a path on Linux.
-const LONGEST: usize = 4_096;
+const MAX_PATH_BYTES: usize = 4_096;
 /// The maximum number of lists of alternatives, which `globset` compiles by recursion.
-const MOST_BRACES: usize = 100;
+const MAX_ALTERNATIVES: usize = 100;
 
 /// A pattern of names.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern(GlobMatcher);
 
 impl Pattern {
-    /// Fails with the reason if the text is not a pattern.
+    /// Compiles a pattern. Fails with the reason for an invalid pattern.
     pub(crate) fn new(text: &str) -> Result<Pattern, String> {
-        if text.len() > LONGEST {
-            return Err(format!("the pattern has {} bytes; the maximum is {LONGEST}", text.len()));
+        if text.len() > MAX_PATH_BYTES {
+            return Err(format!(
+                "the pattern has {} bytes; the maximum is {MAX_PATH_BYTES}",
+                text.len()
+            ));
         }
-        if text.matches('{').count() > MOST_BRACES {
-            return Err(format!("the pattern has more than {MOST_BRACES} lists of alternatives"));
+        if text.matches('{').count() > MAX_ALTERNATIVES {
+            return Err(format!(
+                "the pattern has more than {MAX_ALTERNATIVES} lists of alternatives"
+            ));
         }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(false).build();
         glob.map(|glob| Pattern(glob.compile_matcher())).map_err(|error| error.kind().to_string())
@@ -37,12 +42,12 @@ impl Pattern {
     }
 }
 
-/// Whether a text may match more than itself.
+/// Whether a string may match other strings than itself.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// The paths below a directory that a pattern matches, found one by one.
+/// The paths below a directory that a pattern matches, searched lazily.
 pub(crate) fn paths(
     base: &Path,
     pattern: &str,

@@ -41,17 +41,17 @@ pub(crate) struct PeriodArguments {
 }
 
 impl PeriodArguments {
-    /// The zone to display, if one is named here, in the environment or in the settings.
+    /// The zone to display, by the argument, the environment or the settings; `None` if all are unset.
     pub(crate) fn zone(&self) -> anyhow::Result<Option<Zone>> {
         display_zone::chosen(self.zone.as_deref())
     }
 
-    /// The zone that is named here.
+    /// The zone of the argument.
     pub(crate) fn zone_here(&self) -> Result<Option<Zone>, ArgumentError> {
         self.zone.as_deref().map(|name| zone_name::named("--zone", name)).transpose()
     }
 
-    /// The zone as it was typed.
+    /// The zone argument as typed.
     pub(crate) fn typed_zone(&self) -> Option<&str> {
         self.zone.as_deref()
     }
@@ -89,7 +89,7 @@ impl PeriodArguments {
         Period::new(from, to).ok_or_else(empty)
     }
 
-    /// The end of the period, if one is given: after `from`.
+    /// The given end of the period, after `from`; `None` if not given.
     pub(crate) fn end(
         &self,
         from: Timestamp,
@@ -113,7 +113,7 @@ impl PeriodArguments {
     }
 }
 
-/// The zone of this name.
+/// The time zone of a name, or an error about the argument.
 pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
     Zone::named(name).map_err(|error| ArgumentError::whole(argument, name, error))
 }

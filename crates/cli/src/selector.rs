@@ -6,10 +6,10 @@ use almanac_api::reading::{PlacedFinding, Reading, labels};
 
 use crate::argument_error::ArgumentError;
 
-/// The labels of an object.
+/// The labels of an object, by key.
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// Requirements on labels, all of which must hold.
+/// Requirements on labels. An object must satisfy all of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selector(Vec<Requirement>);
 

@@ -8,11 +8,11 @@ pub(crate) fn quoted(path: &str) -> Cow<'_, str> {
     if path.starts_with('-') {
         return Cow::Owned(quoted(&format!("./{path}")).into_owned());
     }
-    // A text with a zero byte is not a path.
+    // A string with a zero byte is not a path.
     shlex::try_quote(path).unwrap_or(Cow::Borrowed(path))
 }
 
-/// A command as it can be typed again; the program without its directory.
+/// The command as the user can type it again; the program without its directory.
 pub(crate) fn command(words: impl Iterator<Item = OsString>) -> String {
     let words = words.enumerate().map(|(index, word)| {
         let word = word.to_string_lossy().into_owned();

@@ -64,7 +64,7 @@ fn numbered<S: AsRef<str>>(names: &[S], most: usize) -> Vec<String> {
     names.iter().map(one).collect()
 }
 
-/// A name of at most this width. The beginning of a cut name has `head` columns.
+/// A name of at most this width. The prefix of a cut name has `head` columns.
 fn cut(name: &str, most: usize, head: usize) -> String {
     if display_width(name) <= most {
         return name.to_owned();
@@ -73,7 +73,7 @@ fn cut(name: &str, most: usize, head: usize) -> String {
     format!("{}{ELLIPSIS}{}", head_of(name, head), tail_of(name, tail))
 }
 
-/// As much of the beginning as fits, with the marks on its last letter.
+/// The longest prefix that fits, with the combining marks of its last character.
 fn head_of(name: &str, most: usize) -> &str {
     let mut used = 0;
     let end = name.char_indices().find(|(_, letter)| {
@@ -83,7 +83,7 @@ fn head_of(name: &str, most: usize) -> &str {
     end.map_or(name, |(at, _)| &name[..at])
 }
 
-/// As much of the end as fits; a mark whose letter is cut off goes with it.
+/// The longest suffix that fits. A combining mark is cut together with its character.
 fn tail_of(name: &str, most: usize) -> &str {
     let mut used = 0;
     let mut begin = name.len();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_sentence_that_is_too_long_the_names_are_cut_before_its_end() {
+    fn a_long_sentence_is_cut_in_its_names_before_its_end() {
         let sentence = "in 5m: Deployment shop/web-of-the-shop → 8";
         assert_eq!(on_one_line(sentence, 42), sentence);
         assert_eq!(on_one_line(sentence, 36), "in 5m: Deployment shop/we…e-shop → 8");

@@ -30,7 +30,7 @@ pub(crate) fn once((from, to): (Timestamp, Timestamp), period: Period, zone: Zon
     }
 }
 
-/// `Fri 2026-11-27 17:00`, with the offset if the civil time occurs twice.
+/// A civil time such as `Fri 2026-11-27 17:00`, with the offset in a repeated hour.
 fn at(at: Timestamp, zone: Zone, with_date: bool) -> String {
     let civil = zone.civil(at);
     let time = if civil.second() == 0 { "%H:%M" } else { "%H:%M:%S" };

@@ -30,8 +30,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Reads the names of a command line. Each word is a name, or the words have the form of kubectl: a kind and names
-    /// of that kind. In that form, the first word must be a known kind, and the names must not have a kind.
+    /// Reads the names of a command line. Each word is a name, or the words have the form of kubectl: a kind and
+    /// names of that kind. In that form, the first word must be a known kind, and the names must not contain a kind.
     pub(crate) fn parse_all(
         argument: &'static str,
         texts: &[String],
@@ -79,23 +79,23 @@ impl Subject {
         })
     }
 
-    /// The name, if it is not a pattern.
+    /// The name; `None` for a pattern.
     pub(crate) fn whole_name(&self) -> Option<&str> {
         let name = self.name.text();
         (!pattern::is_pattern(name)).then_some(name)
     }
 
-    /// Whether it may name a pod, or policies for QoS levels.
+    /// Whether the name may be that of a pod, or of policies for QoS levels.
     pub(crate) fn may_be_of_levels(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == POD || kind == CONFIG_MAP)
     }
 
-    /// Whether it may name a `CronJob`.
+    /// Whether the name may be that of a `CronJob`.
     pub(crate) fn may_be_cron_job(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == CRON_JOB)
     }
 
-    /// The namespace of all names, if they name the same. The pods of a `ConfigMap` are in other namespaces.
+    /// The namespace that all names share; `None` if they differ. The pods of a `ConfigMap` are in other namespaces.
     pub(crate) fn only_namespace(subjects: &[Subject]) -> Option<&str> {
         if subjects.iter().any(|subject| subject.kind.as_deref() == Some(CONFIG_MAP)) {
             return None;
@@ -108,7 +108,7 @@ impl Subject {
         (others.iter().all(is_same) && !first.is_pattern()).then_some(namespace)
     }
 
-    /// An error from a cluster, with a hint in case a file was intended.
+    /// An error from a cluster, with a hint if a word is also a path.
     pub(crate) fn name_paths(subjects: &[Subject], error: anyhow::Error) -> anyhow::Error {
         let is_there = |text: &&str| Path::new(text).exists();
         let mut paths: Vec<&str> = Vec::new();
@@ -130,7 +130,7 @@ impl Subject {
             .context(format!("{names} {are}; to read {them} instead of the cluster, write {flags}"))
     }
 
-    /// Whether it may intentionally match several objects.
+    /// Whether the name is intended to match several objects.
     pub(crate) fn is_pattern(&self) -> bool {
         pattern::is_pattern(&self.text)
     }
@@ -162,8 +162,8 @@ impl Subject {
         world.policies().filter(is_match).collect()
     }
 
-    /// The matching objects of a policy for several objects, unless the policy itself matches. A pod that is named with
-    /// its kind is among them even if the policy does not set it.
+    /// The matching objects of a policy for several objects, unless the policy itself matches. A pod that is named
+    /// with its kind is included even if the policy does not set it.
     pub(crate) fn objects(
         &self,
         world: &World,
@@ -190,14 +190,14 @@ impl Subject {
         objects.into_iter()
     }
 
-    /// Whether it can only name a pod.
+    /// Whether the name can only be that of a pod.
     pub(crate) fn is_of_pod(&self) -> bool {
         self.kind.as_deref() == Some(POD)
     }
 }
 
-/// Whether a policy for units explains a pod: it selects it or, if no policy does, it is the first of the namespace,
-/// which has the reason.
+/// Whether a policy for units explains a pod. The policy selects the pod. Of a pod without such a policy, the first
+/// policy of the namespace has the reason.
 fn explains(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
     let near =
         |it: &PolicyName| it.family == Family::Units && it.identity.namespace() == pod.namespace();

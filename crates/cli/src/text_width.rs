@@ -15,20 +15,20 @@ const WITHOUT_TERMINAL: usize = 100;
 const ESCAPE: char = '\u{1b}';
 
 /// The current width of standard output: a terminal may be resized.
-pub(crate) fn of_stdout() -> usize {
+pub(crate) fn for_stdout() -> usize {
     chosen(columns(terminal_size::terminal_size_of(io::stdout())), columns_variable().as_deref())
 }
 
-/// The current width of standard error. Without a terminal, it is a log with one line per message.
-pub(crate) fn of_stderr() -> usize {
+/// The current width of standard error. Without a terminal, standard error is a log with one line per message.
+pub(crate) fn for_stderr() -> usize {
     columns(terminal_size::terminal_size_of(io::stderr())).unwrap_or(usize::MAX)
 }
 
 /// The width of the file of `--out`, which is the same on all machines, or of standard output.
-pub(crate) fn of_output(file: Option<&Path>) -> usize {
+pub(crate) fn for_output(file: Option<&Path>) -> usize {
     match file {
         Some(path) if path.as_os_str() != "-" => WITHOUT_TERMINAL,
-        _ => of_stdout(),
+        _ => for_stdout(),
     }
 }
 
@@ -48,7 +48,7 @@ fn chosen(terminal: Option<usize>, variable: Option<&str>) -> usize {
     terminal.or_else(from_variable).unwrap_or(WITHOUT_TERMINAL)
 }
 
-/// The number of columns of a text: two for a wide character, none for a combining mark or a style.
+/// The number of columns of text: two for a wide character, none for a combining mark or a style.
 pub(crate) fn display_width(text: &str) -> usize {
     let mut width = 0;
     let mut rest = text;
@@ -66,7 +66,7 @@ fn after_style(text: &str) -> Option<&str> {
     parameters.trim_start_matches(is_parameter).strip_prefix('m')
 }
 
-/// A text without its styles.
+/// Text without its styles.
 pub(crate) fn without_styles(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -77,7 +77,7 @@ pub(crate) fn without_styles(text: &str) -> String {
     plain + rest
 }
 
-/// A text, padded on the right to this many columns.
+/// Text padded on the right to this many columns.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{:1$}", "", columns.saturating_sub(display_width(text)))
 }

@@ -8,7 +8,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
-/// Flags of other tools, each with our flags for the same purpose. The first one that the command has is suggested.
+/// Flags of other tools, each with Almanac's flags for the same purpose. The first flag that the command accepts is
+/// suggested.
 const SYNONYMS: [(&[&str], &[&str]); 17] = [
     (&["until", "till", "end", "before", "stop"], &["to"]),
     (&["since", "start", "begin", "after", "now", "at"], &["from"]),
@@ -32,13 +33,15 @@ const SYNONYMS: [(&[&str], &[&str]); 17] = [
 /// The units of flags of other tools that count the period.
 const UNITS: [(&str, &str); 3] = [("days", "d"), ("hours", "h"), ("weeks", "w")];
 
-/// The error of a command line, with the replacement if there is one.
+/// The error of a command line, with the replacement for a known flag of other tools.
 pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString]) -> Error {
     let words: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
     let command = words.iter().skip(1).find_map(|word| program.find_subcommand(word));
     let tip = match error.kind() {
-        ErrorKind::UnknownArgument => command.and_then(|it| of_flag(&error, program, it, &words)),
-        ErrorKind::InvalidValue => of_format(&error, program, command),
+        ErrorKind::UnknownArgument => {
+            command.and_then(|it| replacement_for_flag(&error, program, it, &words))
+        }
+        ErrorKind::InvalidValue => commands_with_format(&error, program, command),
         _ => None,
     };
     if let Some(tip) = tip {
@@ -51,7 +54,7 @@ pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString])
 }
 
 /// The replacement for an unknown flag, with the typed value.
-fn of_flag(
+fn replacement_for_flag(
     error: &Error,
     program: &Command,
     command: &Command,
@@ -64,7 +67,8 @@ fn of_flag(
         flags.iter().find_map(|long| has_flag(command, long)).filter(|_| is_typed)
     };
     let Some(flag) = SYNONYMS.iter().find_map(replacement) else {
-        return named_like_a_format(name, command).or_else(|| of_others(name, program));
+        return named_like_a_format(name, command)
+            .or_else(|| other_commands_with_flag(name, program));
     };
     let long = flag.get_long()?;
     if !flag.get_action().takes_values() {
@@ -84,7 +88,7 @@ fn of_flag(
     })
 }
 
-/// A number of units as a period; nothing if it is not a whole number.
+/// A number of units as a period; `None` if it is not a whole number.
 fn with_unit(value: String, unit: &str) -> Option<String> {
     if value.chars().all(|it| it.is_ascii_digit()) {
         return Some(format!("{value}{unit}"));
@@ -99,7 +103,7 @@ fn named_like_a_format(name: &str, command: &Command) -> Option<String> {
 }
 
 /// The other commands with a flag.
-fn of_others(name: &str, program: &Command) -> Option<String> {
+fn other_commands_with_flag(name: &str, program: &Command) -> Option<String> {
     let names = names_of(program, |command| has_flag(command, name).is_some());
     (!names.is_empty()).then(|| format!("--{name} is a flag of {names}"))
 }
@@ -129,8 +133,12 @@ fn is_flag(word: &str) -> bool {
     name.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphabetic())
 }
 
-/// The commands with a format that this one lacks.
-fn of_format(error: &Error, program: &Command, command: Option<&Command>) -> Option<String> {
+/// The commands that offer the rejected format.
+fn commands_with_format(
+    error: &Error,
+    program: &Command,
+    command: Option<&Command>,
+) -> Option<String> {
     let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else { return None };
     let ContextValue::String(format) = error.get(ContextKind::InvalidValue)? else { return None };
     if !argument.starts_with("--output") || command.is_none() {

@@ -13,7 +13,7 @@ use crate::cluster::BUILD;
 use crate::outcome::exit_codes_without_findings;
 use crate::yaml;
 
-/// The versions on which the meaning of a schedule depends, and the kind of build.
+/// The versions that affect the meaning of a schedule, and the kind of build.
 pub(crate) static VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{} (tzdata {}{BUILD})", env!("CARGO_PKG_VERSION"), tzdata_version()));
 
@@ -59,9 +59,9 @@ struct Report {
 #[serde(rename_all = "camelCase")]
 struct KubernetesReport {
     tested: [String; 3],
-    /// The oldest one that the controllers start on, untested.
+    /// The oldest version that the controllers start on, untested.
     oldest: String,
-    /// The same of the agent.
+    /// The oldest version that the agent starts on, untested.
     oldest_of_agent: String,
 }
 

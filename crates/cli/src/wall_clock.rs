@@ -14,11 +14,11 @@ pub(crate) fn whole_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-/// `Sun 2026-03-08 03:00 -04:00`, or with `UTC` for the offset.
+/// A civil time such as `Sun 2026-03-08 03:00 -04:00`, or with `UTC` for the offset.
 pub(crate) fn civil(zone: Zone, at: Timestamp) -> String {
     let civil = zone.civil(at);
     let format = if civil.second() == 0 { "%a %Y-%m-%d %H:%M" } else { "%a %Y-%m-%d %H:%M:%S" };
-    // A civil time has all fields of the format.
+    // A civil time contains all fields of the format.
     let time = strtime::format(format, civil).unwrap_or_default();
     if zone == Zone::utc() { format!("{time} UTC") } else { format!("{time} {}", offset(zone, at)) }
 }
@@ -28,7 +28,7 @@ pub(crate) fn formatted(zone: Zone, at: Timestamp, format: &str) -> String {
     strtime::format(format, zone.civil(at)).unwrap_or_default()
 }
 
-/// `+05:30`.
+/// The offset from UTC, such as `+05:30`.
 pub(crate) fn offset(zone: Zone, at: Timestamp) -> String {
     let seconds = zone.offset(at).seconds();
     let (sign, seconds) = (if seconds < 0 { '-' } else { '+' }, seconds.abs());

@@ -20,13 +20,13 @@ use crate::wall_clock::present;
 const ARGUMENT: &str = "--watch";
 
 /// The minimum time between two readings of a cluster.
-const PAUSE: Duration = Duration::from_secs(1);
-/// The pause after a reading, as a multiple of its duration.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// The delay after a reading, as a multiple of its duration.
 const SHARE: u32 = 5;
 /// The maximum time between two readings.
-const LONGEST: Duration = Duration::from_mins(1);
-/// The maximum time between two attempts.
-const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+const MAX_INTERVAL: Duration = Duration::from_mins(1);
+/// The maximum delay between two attempts.
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// An event at an instant has passed once a clock shows the next second.
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
@@ -36,11 +36,12 @@ const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 /// The form of successive outputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// For a user: replaced on a terminal, below a line with the instant elsewhere.
+    /// For a user: on a terminal, the new output replaces the previous output; elsewhere it follows a line with the
+    /// instant.
     Text,
-    /// A line each.
+    /// A line for each output.
     JsonLines,
-    /// A document each.
+    /// A document for each output.
     Yaml,
 }
 
@@ -62,58 +63,58 @@ pub(crate) fn has_no_form() -> ArgumentError {
     ArgumentError::whole(ARGUMENT, "", "prints text, json or yaml; choose one of them with -o")
 }
 
-/// Prints outputs until an interrupt. `answer` computes the output for an instant.
+/// Prints outputs until an interrupt. `render` computes the output for an instant.
 pub(crate) fn watch(
     mut changes: Changes,
     form: Form,
     output: &mut impl Write,
-    answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
+    render: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
 ) -> anyhow::Result<ExitCode> {
     let mut since = present();
-    let mut drawn = answer(since)?;
+    let mut drawn = render(since)?;
     print(&drawn, form, None, output)?;
-    let (mut pause, mut backoff) = (PAUSE, None);
+    let (mut delay, mut backoff) = (MIN_INTERVAL, None);
     loop {
-        thread::sleep(backoff.unwrap_or(pause));
+        thread::sleep(backoff.unwrap_or(delay));
         if backoff.is_none() {
-            changes.wait(until_next(&drawn).min(LONGEST));
+            changes.wait(until_next(&drawn).min(MAX_INTERVAL));
         }
         let (reading, at) = (Instant::now(), present());
-        match again(&drawn, since, at, &answer) {
+        match again(&drawn, since, at, &render) {
             Ok(None) => backoff = None,
-            Ok(Some(another)) => {
-                (drawn, since, backoff) = (another, at, None);
+            Ok(Some(new)) => {
+                (drawn, since, backoff) = (new, at, None);
                 print(&drawn, form, Some(at), output)?;
             }
             Err(error) => {
-                let next = backoff.map_or(PAUSE, |last| (last * 2).min(LONGEST_BACKOFF));
+                let next = backoff.map_or(MIN_INTERVAL, |last| (last * 2).min(MAX_BACKOFF));
                 let seconds = next.as_secs();
                 drawing::report(&format!("note: {error:#}; next attempt in {seconds} s"));
                 backoff = Some(next);
             }
         }
-        pause = PAUSE.max(reading.elapsed() * SHARE);
+        delay = MIN_INTERVAL.max(reading.elapsed() * SHARE);
     }
 }
 
-/// The current output, if it differs from the printed one: its first action has passed, or the output for that instant
-/// has changed.
+/// The current output, if it differs from the printed one: the first action has passed, or the output for that
+/// instant has changed.
 fn again(
     drawn: &Drawn,
     drawn_at: Timestamp,
     now: Timestamp,
-    answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
+    render: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
 ) -> anyhow::Result<Option<Drawn>> {
     let has_passed = drawn.next.is_some_and(|next| next < now);
-    if !has_passed && answer(drawn_at)?.bytes == drawn.bytes {
+    if !has_passed && render(drawn_at)?.bytes == drawn.bytes {
         return Ok(None);
     }
-    answer(now).map(Some)
+    render(now).map(Some)
 }
 
 /// The time until the first action has passed.
 fn until_next(drawn: &Drawn) -> Duration {
-    let Some(next) = drawn.next else { return LONGEST };
+    let Some(next) = drawn.next else { return MAX_INTERVAL };
     let length = next.duration_since(present()).saturating_add(SECOND);
     Duration::try_from(length).unwrap_or(Duration::ZERO)
 }
@@ -193,17 +194,17 @@ mod tests {
     #[test]
     fn an_output_is_new_if_objects_change_or_an_event_has_passed() {
         let next = Some("2026-11-26T13:00:00Z");
-        let printed_at = |now: &str, answered: &str| {
-            let answer = |from: Timestamp| Ok(drawn(&format!("{answered} {from}"), next));
+        let printed_at = |now: &str, rendered: &str| {
+            let render = |from: Timestamp| Ok(drawn(&format!("{rendered} {from}"), next));
             let before = drawn(&format!("before {THEN}"), next);
-            let again = again(&before, at(THEN), at(now), answer).unwrap();
+            let again = again(&before, at(THEN), at(now), render).unwrap();
             again.map(|it| String::from_utf8(it.bytes).unwrap())
         };
         assert_eq!(printed_at("2026-11-26T12:59:00Z", "before"), None, "only the time has passed");
         assert_eq!(
             printed_at("2026-11-26T13:00:00Z", "before"),
             None,
-            "what happens now is to come"
+            "an event at this instant has not passed"
         );
         let passed = printed_at("2026-11-26T13:00:01Z", "before");
         assert_eq!(passed.as_deref(), Some("before 2026-11-26T13:00:01Z"));
@@ -221,7 +222,7 @@ mod tests {
         };
         assert_eq!(printed(Form::JsonLines), "[1]\n[2]\n");
         assert_eq!(printed(Form::Yaml), "[\n 1\n]\n---\n[\n 2\n]\n");
-        // On a terminal, an answer replaces the one before.
+        // On a terminal, an output replaces the previous output.
         if !io::stdout().is_terminal() {
             assert_eq!(printed(Form::Text), format!("[\n 1\n]\n\n--- {THEN}\n[\n 2\n]\n"));
         }

@@ -138,10 +138,10 @@ enum Output {
     Ics,
 }
 
-/// The default number of instants, without a number and a period.
+/// The number of instants if neither a number nor a period is given.
 const USUAL_COUNT: usize = 5;
 
-/// The question, read and checked.
+/// The parsed and checked question.
 struct Question {
     schedule: Schedule,
     from: Timestamp,
@@ -172,7 +172,7 @@ pub(crate) fn run(
     let question = question(arguments, schedule, second_zone, now)?;
     let printed = match arguments.output {
         Output::Text => {
-            text::write(&question, text_width::of_stdout(), output).map_err(anyhow::Error::new)
+            text::write(&question, text_width::for_stdout(), output).map_err(anyhow::Error::new)
         }
         Output::Json => json::write(&question, output),
         Output::Yaml => yaml::write(output, |yaml| json::write(&question, yaml)),
@@ -202,7 +202,7 @@ fn run_on_objects(
     let question = |schedule| question(arguments, schedule, second_zone, now);
     let schedules = objects::schedules(&input, &only, question)?;
     let printed = match arguments.output {
-        Output::Text => text::write_all(&input, &schedules, text_width::of_stdout(), output)
+        Output::Text => text::write_all(&input, &schedules, text_width::for_stdout(), output)
             .map_err(anyhow::Error::new),
         Output::Json => json::write_all(&input, &schedules, output),
         Output::Yaml => yaml::write(output, |yaml| json::write_all(&input, &schedules, yaml)),
@@ -220,7 +220,7 @@ impl WhenArguments {
         self.files.are_given() || is_narrowed
     }
 
-    /// The flags for files and clusters, if there are any.
+    /// The given flags for files and clusters; `None` without such flags.
     fn flags_of_objects(&self) -> Option<&'static str> {
         let WhenArguments { files, narrowing, cluster, cron_jobs, fail_on, .. } = self;
         let is_narrowed = narrowing.namespace.is_some() || narrowing.selector.is_some();

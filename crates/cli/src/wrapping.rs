@@ -9,13 +9,13 @@ use crate::text_width::{display_width, without_styles};
 /// The text before a command to copy.
 const BEFORE_COMMAND: &str = "check the result: ";
 
-/// The maximum number of columns of a quoted value that stays on one line. A longer one is a sentence.
-const LONGEST_VALUE: usize = 40;
+/// The maximum number of columns of a quoted value that stays on one line. A longer value is a sentence.
+const MAX_VALUE_COLUMNS: usize = 40;
 
 /// The additional indentation of a continuation line.
 const DEEPER: usize = 2;
 
-/// A part of a text that stays on one line, and the number of spaces before it.
+/// An unbreakable part of a text, and the number of spaces before it.
 struct Part<'a> {
     gap: usize,
     text: &'a str,
@@ -50,7 +50,7 @@ pub(crate) fn widest_part(text: &str) -> usize {
     parts.iter().map(|part| display_width(part.text)).max().unwrap_or_default()
 }
 
-/// A text in lines, of which the first is at most `first` wide and the others `rest`.
+/// A text in lines. The first line is at most `first` wide, the others `rest`.
 fn filled(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut used) = (String::new(), 0);
@@ -121,12 +121,12 @@ fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
         match (letter, value) {
             (' ', _) => ends.push(at),
             ('"', Some((begin, count))) if !is_escaped => {
-                if display_width(&text[begin..=at]) <= LONGEST_VALUE {
+                if display_width(&text[begin..=at]) <= MAX_VALUE_COLUMNS {
                     ends.truncate(count);
                 }
                 value = None;
             }
-            // After a letter or a digit, a quote does not begin a value: 19".
+            // After a letter or a digit, a quote does not start a value: 19".
             ('"', None) if !is_escaped && !before.is_alphanumeric() => {
                 value = Some((at, ends.len()));
             }
@@ -159,7 +159,7 @@ fn belong_together(before: &str, after: &str) -> bool {
         || (has_shape(before, "00:00") && is_offset)
 }
 
-/// Whether a word begins in this form, in which 0 is any digit, and + a sign. A bracket may stand before it.
+/// Whether a word starts in this form, in which 0 is any digit, and + a sign. A bracket may precede the word.
 fn has_shape(word: &str, shape: &str) -> bool {
     let mut letters = word.trim_start_matches('(').chars();
     shape.chars().all(|expected| {
@@ -212,7 +212,7 @@ mod tests {
             wrapped("\"0 8 * * *\" → \"0 9 * * *\"", 14),
             ["\"0 8 * * *\" →", "\"0 9 * * *\""]
         );
-        // It does not fit next to other text, or not at all; and a sentence is broken as any other.
+        // The value does not fit next to other text, or not on any line. A sentence is broken like other text.
         assert_eq!(wrapped("is \"a b c\"", 7), ["is", "\"a b c\""]);
         assert_eq!(wrapped("is \"a b c\"", 6), ["is \"a", "b c\""]);
         let quoted = |count: usize| format!("\"{}on\"", "so ".repeat(count));

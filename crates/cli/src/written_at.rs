@@ -36,7 +36,7 @@ impl Input {
     }
 }
 
-/// The field of a rule, by its name.
+/// The path of the field of a rule, by the rule's name.
 fn field_of(place: &InputPlace, policy: &PolicyName, rule: &str) -> Option<FieldPath> {
     let schedules = place.world.schedules(policy);
     let schedule = schedules.iter().find(|it| *it.rule == *rule)?;

@@ -16,7 +16,7 @@ const LOCALTIME: &str = "/etc/localtime";
 /// The file with the name of the zone, on some systems.
 const NAME_FILE: &str = "/etc/timezone";
 
-/// Names that the database has for UTC.
+/// The names of UTC in the time zone database.
 const NAMES_OF_UTC: [&str; 7] =
     ["Etc/UCT", "Etc/UTC", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"];
 
@@ -30,7 +30,7 @@ pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, Argument
         return Zone::named(name).map(with_one_name).map_err(wrong);
     }
     let setting = env::var_os("TZ").map(|it| it.to_string_lossy().into_owned());
-    let found = of_machine(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
+    let found = machine_zone(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
     found.map(with_one_name).map_err(|why| {
         let message = format!(
             "the time zone of this machine is unknown: {why}; write an IANA name such as \
@@ -40,8 +40,8 @@ pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, Argument
     })
 }
 
-/// The reason that a text is not a zone for display. Unlike for schedules, the default is not UTC, but mostly the
-/// policies' zone.
+/// The reason that a string is not a zone for display. Unlike for schedules, the default is not UTC but usually the
+/// zone of the policies.
 pub(crate) fn why_invalid(name: &str, error: &ZoneError) -> String {
     match error.kind() {
         ZoneErrorKind::Local => {
@@ -57,13 +57,13 @@ pub(crate) fn why_invalid(name: &str, error: &ZoneError) -> String {
     }
 }
 
-/// UTC for its other names, so that none is displayed next to UTC as another zone.
+/// UTC for each alias of UTC, so that an alias is never displayed next to UTC as another zone.
 fn with_one_name(zone: Zone) -> Zone {
     if NAMES_OF_UTC.contains(&zone.name()) { Zone::utc() } else { zone }
 }
 
-/// The zone of a machine by its `TZ`, or else by the files in `/etc`, as its other programs find it.
-fn of_machine(
+/// The zone of a machine by its `TZ`, or else by the files in `/etc`, as other programs find it.
+fn machine_zone(
     setting: Option<&str>,
     read_link: impl Fn(&Path) -> io::Result<PathBuf>,
     read_name: impl Fn() -> io::Result<String>,
@@ -85,7 +85,7 @@ fn of_machine(
         Ok(target) => in_path(&target).ok_or_else(|| {
             format!("{path_text} links to {}, which is not an IANA name", target.display())
         }),
-        // Such a machine is in UTC.
+        // A machine without this link is in UTC.
         Err(error) if error.kind() == io::ErrorKind::NotFound && cfg!(unix) => Ok(Zone::utc()),
         Err(error) => {
             let name = read_name().ok().filter(|_| setting.is_none());
@@ -109,12 +109,12 @@ mod tests {
 
     fn linked(setting: Option<&str>, target: &str) -> Result<String, String> {
         let link = |_: &Path| Ok(PathBuf::from(target));
-        of_machine(setting, link, || Ok(String::new())).map(|zone| zone.name().to_owned())
+        machine_zone(setting, link, || Ok(String::new())).map(|zone| zone.name().to_owned())
     }
 
     fn without_link(kind: io::ErrorKind, name: &str) -> Result<String, String> {
         let link = |_: &Path| Err(kind.into());
-        of_machine(None, link, || Ok(name.to_owned())).map(|zone| zone.name().to_owned())
+        machine_zone(None, link, || Ok(name.to_owned())).map(|zone| zone.name().to_owned())
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Changes {
     }
 }
 
-/// The watched kinds, and whether the watch covers only the scope.
+/// The watched kinds. The flag is true for a watch of the scope only.
 fn watched() -> impl Iterator<Item = (ApiResource, bool)> {
     let kinds = Kind::ALL.iter().copied().filter(|kind| *kind != Kind::ConfigMap);
     let watched = kinds.map(|kind| {
@@ -94,8 +94,8 @@ async fn watch(client: Client, kind: ApiResource, selection: Selection, changed:
         match delivery {
             Delivery::ListBegins => listed = 0,
             Delivery::Listed(object) => listed ^= hash_of(&object),
-            // A list with the same objects as the last one is not a change; where only watches are refused, lists
-            // repeat.
+            // A list with the same objects as the previous list is not a change; where only watches are refused,
+            // lists repeat.
             Delivery::ListComplete if last.replace(listed) == Some(listed) => {}
             Delivery::Changed(_) | Delivery::Gone(_) | Delivery::ListComplete => {
                 changed.notify_one();

@@ -40,7 +40,7 @@ impl ClockArguments {
         Self { offset: Some(ahead), rate: Some(clock.rate()), since: Some(since) }
     }
 
-    /// The same arguments as words of a command line.
+    /// The arguments that set this clock, as words of a command line.
     pub(crate) fn words(&self) -> Vec<String> {
         let offset = self.offset.map(|offset| format!("--clock-offset={offset:#}"));
         let since = self.since.map(|since| format!("--clock-since={since}"));

@@ -1,4 +1,4 @@
-//! The `CronJobs` of a cluster, for display only. They are read in the form of `kubectl get -o yaml`, like those in
+//! The `CronJobs` of a cluster, for display only. `CronJobs` are read in the form of `kubectl get -o yaml`, as in
 //! files.
 
 use almanac_api::reading::{CronJob, PlacedFinding, Reading, Source, read_objects};
@@ -16,7 +16,7 @@ const API_VERSION: &str = "batch/v1";
 const KIND: &str = "CronJob";
 const PLURAL: &str = "cronjobs";
 
-/// Lists them in the scope of the requests. Without permission the list is empty, and a note reports that.
+/// Lists the `CronJobs` in the scope of the requests. Without permission the list is empty, and a note reports that.
 pub(super) async fn list(
     requests: &Requests,
     extras: &mut ExtraObjects,
@@ -45,7 +45,7 @@ pub(super) fn resource() -> ApiResource {
     }
 }
 
-/// Reads their schedules. The text of an invalid `CronJob` is kept for its findings.
+/// Reads the schedules of `CronJobs`. The text of an invalid `CronJob` is kept for its findings.
 pub(super) fn read(
     objects: Vec<DynamicObject>,
     reading: &mut Reading,

@@ -1,6 +1,6 @@
-//! The clusters, sets, bindings and scores of placements, and their decisions. They are read only if there are
-//! placements. If one of these kinds cannot be read, the placements are left out: without its clusters, a placement
-//! would appear to lose them.
+//! The clusters, sets, bindings and scores of placements, and their decisions. These objects are read only for a
+//! cluster with placements. If one of these kinds cannot be read, the placements are left out: without its clusters,
+//! a placement would appear to lose them.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::requests::{LookupResult, Requests};
 use super::{ExtraObjects, FetchedObject};
 
 /// Lists the candidates of the placements among the objects, and the decisions of all placements. Removes the
-/// placements if any of that cannot be read.
+/// placements if any of these objects cannot be read.
 pub(super) async fn list(
     requests: &Requests,
     objects: &mut Vec<FetchedObject>,
@@ -57,7 +57,7 @@ pub(super) async fn list(
     Ok(Vec::new())
 }
 
-/// The decisions in the namespace of the scope, if those in other namespaces are forbidden.
+/// The decisions in the namespace of the scope, for a user without permission in other namespaces.
 async fn list_own_decisions(
     requests: &Requests,
     extras: &mut ExtraObjects,

@@ -19,14 +19,14 @@ use super::{ExtraObjects, FetchedObject};
 pub(super) struct ListedPod {
     pub(super) identity: Identity,
     pub(super) pod: Pod,
-    /// Whether it has the ignore annotation.
+    /// Whether the pod has the ignore annotation.
     pub(super) is_marked: bool,
 }
 
 /// A node of a cluster, by its name.
 pub(super) type ListedNode = (Arc<str>, Node);
 
-/// Fetches the `ConfigMaps` from the namespace of the agent, the one in effect first.
+/// Fetches the `ConfigMaps` from the namespace of the agent, with the one in effect first.
 pub(super) async fn config_maps(
     requests: &Requests,
     namespace: &str,
@@ -59,7 +59,7 @@ pub(super) async fn config_maps(
     Ok(config_maps)
 }
 
-/// The policies of the `ConfigMap` in effect, if there is one.
+/// The policies of the `ConfigMap` in effect; `None` without such a `ConfigMap`.
 pub(super) fn policies(objects: &[FetchedObject]) -> Option<QosLevels> {
     let slim = objects.iter().find_map(|object| match &object.checked.slim {
         Some(Slim::QosLevels(levels)) => Some(levels),
@@ -100,7 +100,7 @@ pub(super) async fn list_pods_and_nodes(
     Ok(())
 }
 
-/// Records whether the namespace of the `ConfigMap` has the ignore annotation, if that is not known yet.
+/// Records whether the namespace of the `ConfigMap` has the ignore annotation, unless that is already recorded.
 pub(super) async fn read_mark(
     requests: &Requests,
     namespace: &str,
@@ -122,7 +122,7 @@ pub(super) async fn read_mark(
     Ok(())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+#[expect(clippy::needless_pass_by_value, reason = "only these fields are kept")]
 fn listed_pod(object: DynamicObject) -> Option<ListedPod> {
     let metadata = &object.metadata;
     let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);

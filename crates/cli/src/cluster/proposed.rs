@@ -25,11 +25,11 @@ use crate::files::FileArguments;
 /// The argument that names the files.
 const ARGUMENT: &str = "--what-if";
 
-/// The objects of files.
+/// The objects of the files of `--what-if`.
 #[derive(Default)]
 pub(super) struct Proposed {
     paths: Vec<String>,
-    /// The texts and their findings.
+    /// The texts of the files, with their findings.
     pub(super) reading: Reading,
     objects: BTreeMap<Identity, (usize, DynamicObject)>,
     /// The instant of the assumed application.
@@ -50,7 +50,7 @@ impl Proposed {
         Ok(Proposed { paths: paths.to_vec(), reading, ..Proposed::default() })
     }
 
-    /// The namespace that all namespaced objects name, if they all name the same one.
+    /// The namespace that all namespaced objects name; `None` if they name several or none.
     pub(super) fn only_namespace(&self) -> Option<&str> {
         let namespaced = self.reading.objects.iter().filter(|it| it.kind.is_namespaced());
         let namespaced = namespaced.filter(|it| !it.kind.counts_everywhere());
@@ -62,8 +62,8 @@ impl Proposed {
         names.first().copied().flatten().filter(|_| names.len() == 1)
     }
 
-    /// Places the objects in namespaces: objects that name none are in the namespace of the scope, or else of the
-    /// context. A new object is created now.
+    /// Places the objects in namespaces: objects without a namespace are in the namespace of the scope, or else of
+    /// the context. A new object is created now.
     pub(super) fn place(
         &mut self,
         scope: &Scope,
@@ -91,7 +91,7 @@ impl Proposed {
         Ok(())
     }
 
-    /// The index of the text of an object in the reading, if the files have the object.
+    /// The index of the text of an object in the reading; `None` if no file contains the object.
     pub(super) fn position(&self, identity: &Identity) -> Option<usize> {
         self.objects.get(identity).map(|(position, _)| *position)
     }
@@ -167,7 +167,7 @@ impl Proposed {
             })
             .collect();
         let Reading { others, pods, nodes, cron_jobs, .. } = &self.reading;
-        // The list also has the templates of workloads.
+        // The list also contains the templates of workloads.
         let has_pods = pods.iter().any(|it| &*it.kind == "Pod");
         if !(others.is_empty() && !has_pods && nodes.is_empty() && cron_jobs.is_empty()) {
             let paths = self.paths.join(" ");

@@ -47,9 +47,9 @@ impl Scope {
 /// The result of a request that the server has understood.
 pub(super) enum LookupResult<T> {
     Found(T),
-    /// There is no such object, or no such kind.
+    /// The object or its kind does not exist.
     Absent,
-    /// Reading the object is forbidden, so its existence is unknown. Has the server's message.
+    /// Reading the object is forbidden, so its existence is unknown. Contains the server's message.
     Forbidden(String),
 }
 
@@ -95,13 +95,13 @@ impl Requests {
         self.connection.client.clone()
     }
 
-    /// The version of the API server, if it returns one.
+    /// The version of the API server; `None` if the server does not return its version.
     pub(super) async fn version(&self) -> Option<KubernetesMinor> {
         let info = self.with_timeout(self.connection.client.apiserver_version()).await.ok()?;
         KubernetesMinor::of_server(&info.major, &info.minor)
     }
 
-    /// The scope.
+    /// The namespaces to read.
     pub(super) fn scope(&self) -> &Scope {
         &self.scope
     }
@@ -122,7 +122,7 @@ impl Requests {
         self.list_of(kind, false).await
     }
 
-    /// All objects of a kind in all namespaces, or only in the scope.
+    /// All objects of a kind: in all namespaces if `is_everywhere`, else in the scope.
     pub(super) async fn list_of(
         &self,
         kind: Kind,
@@ -221,14 +221,14 @@ impl Requests {
     }
 
     /// The permission to read the namespaces in the scope: the verb, and their name in messages.
-    pub(super) fn of_namespaces(&self) -> (&'static str, String) {
+    pub(super) fn namespace_permission(&self) -> (&'static str, String) {
         match &self.scope {
             Scope::Cluster => ("list", "any namespace".to_owned()),
             Scope::Namespace(_) => ("get", self.place()),
         }
     }
 
-    /// One object.
+    /// The object of a kind with this name.
     pub(super) async fn get(
         &self,
         kind: Kind,
@@ -280,7 +280,7 @@ impl Requests {
         let requested_kind = GroupVersionKind::gvk(group, version, kind);
         let discovered =
             self.with_timeout(pinned_kind(&self.connection.client, &requested_kind)).await;
-        if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = discovered {
+        if let Err(RequestFailure::Kube(kube::Error::Discovery(_))) = discovered {
             return Ok(LookupResult::Absent);
         }
         let discovered = discovered.map(|(resource, capabilities)| Discovered {
@@ -300,7 +300,7 @@ impl Requests {
         };
         match listed {
             Ok(list) => list.resources.iter().any(|resource| resource.name == kind.plural()),
-            Err(Unanswered::Kube(kube::Error::Api(status))) => status.code != 404,
+            Err(RequestFailure::Kube(kube::Error::Api(status))) => status.code != 404,
             Err(_) => true,
         }
     }
@@ -308,22 +308,22 @@ impl Requests {
     async fn with_timeout<T>(
         &self,
         request: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, Unanswered> {
+    ) -> Result<T, RequestFailure> {
         match tokio::time::timeout(TIMEOUT, request).await {
-            Ok(response) => response.map_err(Unanswered::Kube),
-            Err(_) => Err(Unanswered::TooLate),
+            Ok(response) => response.map_err(RequestFailure::Kube),
+            Err(_) => Err(RequestFailure::TooLate),
         }
     }
 
     fn lookup<T>(
         &self,
-        result: Result<T, Unanswered>,
+        result: Result<T, RequestFailure>,
         operation: &str,
     ) -> anyhow::Result<LookupResult<T>> {
         let server = self.connection.server.trim_end_matches('/');
         match result {
             Ok(value) => Ok(LookupResult::Found(value)),
-            Err(Unanswered::Kube(kube::Error::Api(status))) => match status.code {
+            Err(RequestFailure::Kube(kube::Error::Api(status))) => match status.code {
                 403 => Ok(LookupResult::Forbidden(status.message)),
                 404 => Ok(LookupResult::Absent),
                 401 => Err(anyhow!(
@@ -334,13 +334,13 @@ impl Requests {
                 code => Err(anyhow!("the server returned {code} {}", status.message))
                     .with_context(|| format!("failed to {operation} at {server}")),
             },
-            Err(Unanswered::Kube(error @ kube::Error::SerdeError(_))) => {
+            Err(RequestFailure::Kube(error @ kube::Error::SerdeError(_))) => {
                 Err(anyhow!(error)).with_context(|| format!("failed to {operation} at {server}"))
             }
-            Err(Unanswered::Kube(error)) => {
+            Err(RequestFailure::Kube(error)) => {
                 Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))
             }
-            Err(Unanswered::TooLate) => {
+            Err(RequestFailure::TooLate) => {
                 Err(anyhow!("no response within {} seconds", TIMEOUT.as_secs()))
                     .with_context(|| format!("failed to reach {server}"))
             }
@@ -360,18 +360,18 @@ pub(super) fn core_resource(kind: &str, plural: &str) -> ApiResource {
 }
 
 /// The reason for a missing response.
-enum Unanswered {
+enum RequestFailure {
     Kube(kube::Error),
     TooLate,
 }
 
 /// Whether the token of the next page is too old.
-fn is_expired(error: &Unanswered) -> bool {
-    matches!(error, Unanswered::Kube(kube::Error::Api(status)) if status.code == 410)
+fn is_expired(error: &RequestFailure) -> bool {
+    matches!(error, RequestFailure::Kube(kube::Error::Api(status)) if status.code == 410)
 }
 
-/// The relevant cause in a chain that repeats itself at every level: a problem with the user's
-/// credentials, or else the last one, which is the network error.
+/// The relevant cause in a chain that repeats itself at every level: a problem with the user's credentials, or else
+/// the network error at the end.
 fn cause_of(error: &kube::Error) -> String {
     let mut last: &(dyn Error + 'static) = error;
     while let Some(cause) = last.source()

@@ -10,15 +10,15 @@ use kube::api::DynamicObject;
 use super::requests::{LookupResult, MAX_CONCURRENT, Requests};
 use super::{ExtraObjects, FetchedObject, identity_of};
 
-/// Up to this many objects of a kind are read one by one; beyond that, a list is cheaper.
+/// The maximum number of objects of a kind that are read one by one; beyond that, a list is cheaper.
 const ONE_BY_ONE: usize = 20;
 
-/// The targets and the API versions in their references. Only kinds without a type in Almanac need the version.
+/// The targets, each with the API version in its reference. Only kinds without a type in Almanac need the version.
 pub(super) type Targets = BTreeMap<Identity, String>;
 
 /// The targets named by the policies among the objects. Invalid names are left out, because names become
 /// parts of request paths.
-pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
+pub(super) fn for_policies(objects: &[FetchedObject]) -> Targets {
     let mut world = World::default();
     for FetchedObject { checked, .. } in objects {
         if let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) {
@@ -37,7 +37,7 @@ pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
     targets.collect()
 }
 
-/// Whether a text is exactly one segment of a path.
+/// Whether a string is exactly one segment of a path.
 fn is_one_segment(text: &str) -> bool {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
     text.chars().all(is_allowed) && text.chars().any(|letter| letter != '.')

@@ -1,5 +1,5 @@
-//! The pods, nodes and workloads of policies for node units. They are read only if there are such policies. If pods or
-//! nodes cannot be read, the policies are left out: every unit would appear empty.
+//! The pods, nodes and workloads of policies for node units. These objects are read only for a cluster with such
+//! policies. If pods or nodes cannot be read, the policies are left out: every unit would appear empty.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ pub(super) type ListedUnitObject = (Identity, UnitObject);
 /// The groups of the workloads whose templates are read.
 const WORKLOADS: [&str; 2] = ["", "apps"];
 
-/// Lists the pods, nodes and workloads, if there are policies for units among the objects. Returns the workloads for
-/// their replicas.
+/// Lists the pods, nodes and workloads if the objects contain policies for units. Returns the workloads for their
+/// replicas.
 pub(super) async fn list(
     requests: &Requests,
     objects: &mut Vec<FetchedObject>,
@@ -52,7 +52,8 @@ pub(super) async fn list(
     list_workloads(requests, extras).await
 }
 
-/// The pods of all namespaces, because all pods use capacity of nodes; or else only the pods in scope.
+/// The pods of all namespaces, because all pods use capacity of nodes; only the pods in scope if listing all is
+/// forbidden.
 async fn list_pods(
     requests: &Requests,
     extras: &mut ExtraObjects,
@@ -122,7 +123,7 @@ pub(super) fn note_unknown_templates(objects: &[FetchedObject], extras: &mut Ext
     }));
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+#[expect(clippy::needless_pass_by_value, reason = "only these fields are kept")]
 fn pod(object: DynamicObject) -> Option<ListedUnitObject> {
     let (namespace, name) =
         (object.metadata.namespace.as_deref()?, object.metadata.name.as_deref()?);
@@ -130,7 +131,7 @@ fn pod(object: DynamicObject) -> Option<ListedUnitObject> {
     Some((Identity::new("", "Pod", namespace, name), pod))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+#[expect(clippy::needless_pass_by_value, reason = "only these fields are kept")]
 fn node(object: DynamicObject) -> Option<ListedUnitObject> {
     let node = UnitObject::Node(slim::watched_unit_node(&object));
     Some((Identity::new("", "Node", "", object.metadata.name.as_deref()?), node))

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write as _};
 use std::pin::pin;
 use std::time::Duration;
 
-/// The duration without a message.
+/// The delay before the message.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// Runs the work, with a progress message on a terminal if it takes long.

@@ -7,7 +7,7 @@ use kube::config::Kubeconfig;
 
 use super::line::Line;
 
-/// The contexts.
+/// The names of the contexts.
 pub(crate) fn contexts() -> Vec<CompletionCandidate> {
     let contexts = read(&Line::typed()).contexts.into_iter();
     let names: BTreeSet<String> = contexts.map(|context| context.name).collect();
@@ -20,7 +20,7 @@ pub(crate) fn namespaces(line: &Line) -> impl Iterator<Item = String> {
     contexts.filter_map(|context| context.context?.namespace)
 }
 
-/// The kubeconfig of the line; an empty one if there is none.
+/// The kubeconfig of the line; an empty kubeconfig if none exists.
 fn read(line: &Line) -> Kubeconfig {
     let read = match line.paths(None, "--kubeconfig").last() {
         Some(file) => Kubeconfig::read_from(file),

@@ -1,5 +1,5 @@
 //! The command line that the user is typing, as far as the candidates depend on it: the files and the kubeconfig that
-//! it names.
+//! the line names.
 
 use std::env;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ impl Line {
         if !named.is_empty() {
             return named;
         }
-        // The last word is the one to complete.
+        // The last word is the word to complete.
         let whole = self.0.iter().take(self.0.len().saturating_sub(1)).skip(1);
         whole.map(|word| in_home(word)).filter(|path| Path::new(path).exists()).collect()
     }

@@ -24,13 +24,14 @@ struct NamedObject {
     namespace: Option<String>,
 }
 
-/// The policies and their targets in the files that the line names, in the form that the user began: a name,
-/// or also a kind, or also a namespace.
+/// The policies and their targets in the files that the line names, in the form that the user started: a name, a kind
+/// and a name, or a kind, a namespace and a name.
 fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
     offered(begun, &[("", named_objects(&glance(&Line::typed().files())))])
 }
 
-/// The same in the two versions that the line compares. Names that only one version has are marked.
+/// The policies and their targets in the two versions that the line compares. Names that only one version has are
+/// marked.
 pub(crate) fn compared(begun: &OsStr) -> Vec<CompletionCandidate> {
     let line = Line::typed();
     let mut paths = line.operands("diff", &["--fail-on-change"]);
@@ -48,7 +49,7 @@ pub(crate) fn compared(begun: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// The names in several versions of the files that complete the typed beginning.
+/// The names in several versions of the files that complete the typed prefix.
 fn offered(begun: &OsStr, versions: &[(&str, BTreeSet<NamedObject>)]) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
     let mut offered: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
@@ -82,7 +83,7 @@ fn offered(begun: &OsStr, versions: &[(&str, BTreeSet<NamedObject>)]) -> Vec<Com
     offered.into_iter().map(candidate).collect()
 }
 
-/// The same, and paths: as long as no flag names files, a word may be one.
+/// The policies and their targets, and paths: unless a flag names files, a word may be a path.
 pub(crate) fn objects_and_paths(begun: &OsStr) -> Vec<CompletionCandidate> {
     let mut offered = objects(begun);
     if !Line::typed().has_files() {

@@ -16,15 +16,15 @@ use crate::input::Input;
 struct Report<'a> {
     schema: &'static str,
     #[serde(flatten)]
-    answers: Answers<'a>,
+    answers: ExplanationsJson<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Item<'a>>,
 }
 
-/// One answer is an object; several are a list.
+/// One explanation is an object; several are a list.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Answers<'a> {
+enum ExplanationsJson<'a> {
     One(Box<ExplanationJson<'a>>),
     Several { at: Timestamp, answers: Vec<ExplanationJson<'a>> },
 }
@@ -92,8 +92,8 @@ pub(super) fn write(
 ) -> anyhow::Result<()> {
     let mut all: Vec<ExplanationJson<'_>> = answers.iter().map(explanation_json).collect();
     let answers = match all.pop() {
-        Some(only) if all.is_empty() => Answers::One(Box::new(only)),
-        last => Answers::Several { at, answers: all.into_iter().chain(last).collect() },
+        Some(only) if all.is_empty() => ExplanationsJson::One(Box::new(only)),
+        last => ExplanationsJson::Several { at, answers: all.into_iter().chain(last).collect() },
     };
     let report = Report { schema: "almanac/explain/v1", answers, findings: input.items() };
     serde_json::to_writer_pretty(&mut *output, &report)?;
@@ -101,8 +101,8 @@ pub(super) fn write(
     Ok(())
 }
 
-fn explanation_json<'a>(answer: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> {
-    let explanation = &answer.explanation;
+fn explanation_json<'a>(explained: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> {
+    let explanation = &explained.explanation;
     let values: Vec<(Field, Option<FieldValue>)> =
         explanation.values.iter().map(|(field, write)| (*field, write.value.clone())).collect();
     let reasons = explanation.reasons.iter().map(|reason| Reason {
@@ -119,31 +119,38 @@ fn explanation_json<'a>(answer: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> 
     let requests = explanation
         .requests
         .iter()
-        .flat_map(|(field, ranked)| ranked.iter().map(move |it| request(answer, *field, it)));
+        .flat_map(|(field, ranked)| ranked.iter().map(move |it| request(explained, *field, it)));
     let next = explanation.next.as_ref();
     let next = next.map(|next| json!({ "at": next.at, "value": value(&next.values) }));
     let divisions = Some(&explanation.divisions).filter(|it| !it.is_empty());
     ExplanationJson {
         at: explanation.at,
-        place: answer.place.name.as_deref(),
-        policy: answer.place.reference(&explanation.policy.identity),
-        target: answer.place.reference(&explanation.target),
-        value: answer.unit().map_or_else(|| value(&values), Value::from),
+        place: explained.place.name.as_deref(),
+        policy: explained.place.reference(&explanation.policy.identity),
+        target: explained.place.reference(&explanation.target),
+        value: explained.unit().map_or_else(|| value(&values), Value::from),
         since: since(&explanation.values),
         reasons: reasons.collect(),
         requests: requests.collect(),
         next,
         groups: divisions.map(|it| groups(it)),
         decisions: divisions.map(|it| it.iter().map(decision).collect()),
-        clock_changes: answer.clock_changes().iter().map(|it| it.to_json(answer.place)).collect(),
-        assumptions: answer.assumptions().chain(answer.input.unseen.iter().cloned()).collect(),
+        clock_changes: explained
+            .clock_changes()
+            .iter()
+            .map(|it| it.to_json(explained.place))
+            .collect(),
+        assumptions: explained
+            .assumptions()
+            .chain(explained.input.unseen.iter().cloned())
+            .collect(),
     }
 }
 
-fn request(answer: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -> Request {
+fn request(explained: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -> Request {
     let RankedRequest { request, outcome } = ranked;
     Request {
-        policy: answer.place.reference(&request.policy.identity),
+        policy: explained.place.reference(&request.policy.identity),
         field: field.name(),
         value: request.value.as_ref().map_or(Value::Null, json_of),
         since: request.since,
@@ -153,7 +160,7 @@ fn request(answer: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -
     }
 }
 
-/// The start of the value; with several fields, the start of each.
+/// The start of the value; with several fields, the start of each value.
 fn since(values: &[(Field, LastWrite)]) -> Option<Value> {
     let known = || values.iter().filter_map(|(field, write)| Some((field, write.since?)));
     known().next()?;
@@ -163,7 +170,7 @@ fn since(values: &[(Field, LastWrite)]) -> Option<Value> {
     })
 }
 
-/// The groups of the divisions, each with all its clusters.
+/// The groups of decisions, each with all its clusters.
 fn groups(divisions: &[Division]) -> Vec<Value> {
     let of_groups = divisions.chunk_by(|one, other| one.group == other.group);
     let groups = of_groups.filter_map(|parts| {
@@ -179,12 +186,12 @@ fn decision(part: &Division) -> Value {
     json!({ "name": &*part.object, "clusters": names })
 }
 
-/// One of the scores in a total.
+/// A score that is part of a total.
 fn score(part: &ScorePart) -> Value {
     json!({ "of": &*part.of, "raw": part.raw, "weight": part.weight })
 }
 
-/// The value of the only field, or for an autoscaler an object of its bounds; null when there is none.
+/// The value of the only field, or for an autoscaler an object of its bounds; null without a value.
 pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     let json_or_null = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
     match values {
@@ -200,7 +207,7 @@ pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     }
 }
 
-/// A value in the form of the contract: a number, a text, a list of names, an object of numbers, or null.
+/// A value in the form of the contract: a number, a string, a list of names, an object of numbers, or null.
 pub(crate) fn json_of(value: &FieldValue) -> Value {
     match value {
         FieldValue::Number(number) => json!(number),

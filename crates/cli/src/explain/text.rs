@@ -35,17 +35,17 @@ pub(super) fn write(
         writeln!(output, "{why_empty}")?;
     }
     let formulas = Formulas::for_input(input);
-    for (index, answer) in answers.iter().enumerate() {
+    for (index, explained) in answers.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;
         }
-        if let Some(name) = &answer.place.name {
+        if let Some(name) = &explained.place.name {
             writeln!(output, "{STRONG}In {}{STRONG:#}", printable(name))?;
         }
-        write_answer(answer, &formulas, output)?;
+        write_explained(explained, &formulas, output)?;
     }
     let is_printed = |placed: &PlacedFinding| {
-        answers.iter().any(|answer| answer.findings().any(|printed| printed == placed))
+        answers.iter().any(|explained| explained.findings().any(|printed| printed == placed))
     };
     for placed in input.findings.iter().filter(|placed| !is_printed(placed)) {
         writeln!(output)?;
@@ -54,22 +54,22 @@ pub(super) fn write(
     Ok(())
 }
 
-fn write_answer(
-    answer: &ExplainedTarget<'_>,
+fn write_explained(
+    explained: &ExplainedTarget<'_>,
     formulas: &Formulas,
     output: &mut Drawing<impl Write>,
 ) -> io::Result<()> {
-    let explanation = &answer.explanation;
-    let at = civil(answer.zone, explanation.at);
+    let explanation = &explained.explanation;
+    let at = civil(explained.zone, explanation.at);
     let policy = printable(&explanation.policy.to_string());
     writeln!(output, "{STRONG}{policy}{STRONG:#} at {at}")?;
     let is_own_target = explanation.policy.identity == explanation.target;
     let name = printable(&explanation.target.to_string());
     let target = if is_own_target { String::new() } else { format!(" of {name}") };
     for (field, write) in &explanation.values {
-        write_value(answer, *field, &target, write, output)?;
+        write_value(explained, *field, &target, write, output)?;
     }
-    if let Some(unit) = answer.unit().map(printable) {
+    if let Some(unit) = explained.unit().map(printable) {
         // A pod without a node has only a next unit.
         let is_there = explanation.reasons.first().is_some_and(|it| it.verdict == Verdict::Won);
         let next = if is_there { "" } else { "next " };
@@ -79,10 +79,10 @@ fn write_answer(
     }
     writeln!(output)?;
     for reason in &explanation.reasons {
-        write_reason(answer, reason, formulas, output)?;
+        write_reason(explained, reason, formulas, output)?;
     }
-    write_requests(answer, output)?;
-    if !explanation.values.is_empty() || answer.assumptions().next().is_some() {
+    write_requests(explained, output)?;
+    if !explanation.values.is_empty() || explained.assumptions().next().is_some() {
         writeln!(output)?;
     }
     // An unknown value may change unseen.
@@ -101,41 +101,41 @@ fn write_answer(
                     format!("{field} {} → {}", value_text(before), value_text(after.as_ref()))
                 })
                 .collect();
-            let at = civil(answer.zone, next.at);
+            let at = civil(explained.zone, next.at);
             let changed = printable(&changed.join(", "));
             writeln!(output, "{STRONG}Next{STRONG:#} {at}: {changed}")?;
         }
     }
-    for touched in answer.clock_changes() {
+    for touched in explained.clock_changes() {
         let touched = printable(&touched.to_string());
         writeln!(output, "{WARNING}!{WARNING:#} {touched}")?;
     }
-    for assumption in answer.assumptions() {
+    for assumption in explained.assumptions() {
         let assumption = printable(&formulas.kept_whole(&assumption));
         writeln!(output, "{QUIET}Assumption: {assumption}{QUIET:#}")?;
     }
-    for placed in answer.findings() {
+    for placed in explained.findings() {
         writeln!(output)?;
-        answer.input.write_finding(placed, output)?;
+        explained.input.write_finding(placed, output)?;
     }
     Ok(())
 }
 
 fn write_value(
-    answer: &ExplainedTarget<'_>,
+    explained: &ExplainedTarget<'_>,
     field: Field,
     target: &str,
     write: &LastWrite,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let since =
-        write.since.map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
+        write.since.map_or(String::new(), |at| format!(", since {}", civil(explained.zone, at)));
     let value = printable(&value_text(write.value.as_ref()));
     writeln!(output, "{field}{target} is {STRONG}{value}{STRONG:#}{since}")
 }
 
 fn write_reason(
-    answer: &ExplainedTarget<'_>,
+    explained: &ExplainedTarget<'_>,
     reason: &RuleExplanation,
     formulas: &Formulas,
     output: &mut impl Write,
@@ -147,7 +147,7 @@ fn write_reason(
         Verdict::Excluded => ('-', QUIET, "excluded"),
         Verdict::Error => ('!', ERROR, "error"),
     };
-    let Explanation { policy, target, .. } = &answer.explanation;
+    let Explanation { policy, target, .. } = &explained.explanation;
     let nouns = Descriptor::for_family(policy.family).nouns;
     let whole = match reason.verdict {
         Verdict::Error => "the object",
@@ -158,8 +158,8 @@ fn write_reason(
     writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;
     let message = printable(&formulas.kept_whole(&reason.message));
     writeln!(output, "              {message}")?;
-    let since = reason.since.map(|at| format!("since {}", civil(answer.zone, at)));
-    let until = reason.until.map(|at| format!("until {}", civil(answer.zone, at)));
+    let since = reason.since.map(|at| format!("since {}", civil(explained.zone, at)));
+    let until = reason.until.map(|at| format!("until {}", civil(explained.zone, at)));
     let span: Vec<String> = since.into_iter().chain(until).collect();
     if !span.is_empty() {
         writeln!(output, "              {QUIET}{}{QUIET:#}", span.join(", "))?;
@@ -167,25 +167,25 @@ fn write_reason(
     Ok(())
 }
 
-/// The maximum number of requests for a field, apart from the winner and the explained policy.
+/// The maximum number of listed requests for a field, apart from the winner and the explained policy.
 const MAX_REQUESTS: usize = 10;
 
-/// The requests for each field with several. A single request adds nothing to the reasons.
-fn write_requests(answer: &ExplainedTarget<'_>, output: &mut impl Write) -> io::Result<()> {
-    let several = answer.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
+/// Writes the requests for each field with several requests. A single request adds nothing to the reasons.
+fn write_requests(explained: &ExplainedTarget<'_>, output: &mut impl Write) -> io::Result<()> {
+    let several = explained.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
     for (field, ranked) in several {
         writeln!(output)?;
         writeln!(output, "{STRONG}Requests{STRONG:#} for {field}")?;
         let mut remaining = MAX_REQUESTS;
         let mut omitted = 0;
         for (index, ranked) in ranked.iter().enumerate() {
-            let is_own = ranked.request.policy == answer.explanation.policy;
+            let is_own = ranked.request.policy == explained.explanation.policy;
             if index > 0 && !is_own && remaining == 0 {
                 omitted += 1;
                 continue;
             }
             remaining -= usize::from(index > 0 && !is_own);
-            write_request(answer, ranked, output)?;
+            write_request(explained, ranked, output)?;
         }
         if omitted > 0 {
             writeln!(output, "  {QUIET}and {omitted} more; list them with -o json{QUIET:#}")?;
@@ -195,7 +195,7 @@ fn write_requests(answer: &ExplainedTarget<'_>, output: &mut impl Write) -> io::
 }
 
 fn write_request(
-    answer: &ExplainedTarget<'_>,
+    explained: &ExplainedTarget<'_>,
     ranked: &RankedRequest,
     output: &mut impl Write,
 ) -> io::Result<()> {
@@ -213,7 +213,7 @@ fn write_request(
     let message = printable(&format!("{value}{outcome}"));
     writeln!(output, "              {message}")?;
     if let Some(at) = request.since {
-        let since = civil(answer.zone, at);
+        let since = civil(explained.zone, at);
         writeln!(output, "              {QUIET}since {since}{QUIET:#}")?;
     }
     Ok(())

@@ -21,9 +21,9 @@ type Rules = Arc<Vec<Arc<Gitignore>>>;
 
 /// The excluded paths below one directory.
 pub(super) struct Exclusion {
-    /// The directory as it is walked,
+    /// The path of the walked directory, as named.
     walked: PathBuf,
-    /// and its full path.
+    /// The full path of the walked directory.
     full: PathBuf,
     known: Mutex<ExclusionCache>,
 }
@@ -33,7 +33,7 @@ struct ExclusionCache {
     by_folder: BTreeMap<PathBuf, Rules>,
     /// The files and directories that were excluded.
     excluded: Vec<PathBuf>,
-    /// The first settings that cannot be read.
+    /// The error of the first unreadable settings.
     error: Option<anyhow::Error>,
 }
 
@@ -43,7 +43,7 @@ impl Exclusion {
         Exclusion { walked: walked.to_owned(), full, known: Mutex::default() }
     }
 
-    /// Whether the walk continues with a file or a directory; with nothing more, once settings cannot be read.
+    /// Whether the walk continues with a file or a directory. Unreadable settings end the walk.
     pub(super) fn keeps(&self, entry: &DirEntry) -> bool {
         let Ok(below) = entry.path().strip_prefix(&self.walked) else { return true };
         let is_folder = entry.file_type().is_some_and(|it| it.is_dir());
@@ -94,7 +94,7 @@ impl ExclusionCache {
     }
 }
 
-/// The patterns of the settings in a directory, if there are any.
+/// The patterns of the settings in a directory; `None` without patterns.
 fn own(folder: &Path) -> anyhow::Result<Option<Gitignore>> {
     let Some((path, settings)) = settings::within(folder)? else { return Ok(None) };
     if settings.exclude.is_empty() {
@@ -121,7 +121,7 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
     if Path::new(pattern.trim_start_matches('!')).components().any(|it| it == Component::ParentDir)
     {
         bail!(
-            "leads out of the directory of almanac.toml; write it into the almanac.toml further up"
+            "leads out of the directory of almanac.toml; write the pattern into the almanac.toml further up"
         );
     }
     if let Some(why) = why_it_matches_nothing(pattern) {
@@ -134,8 +134,8 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The reason that nothing can match a pattern, and a pattern to write instead. Files are matched by their paths below
-/// a directory, as in `team/tests`.
+/// The reason that nothing can match a pattern, and the fix; `None` for a valid pattern. Files are matched by their
+/// paths below a directory, as in `team/tests`.
 pub(super) fn why_it_matches_nothing(pattern: &str) -> Option<String> {
     if pattern.contains(['\n', '\r']) {
         return Some("has a line break; write a pattern for each line".to_owned());
@@ -158,7 +158,7 @@ pub(super) fn why_it_matches_nothing(pattern: &str) -> Option<String> {
     Some(format!("matches nothing; write {sign}/{}{end}", names.join("/")))
 }
 
-/// A pattern in which braces are literal, as in a `.gitignore`.
+/// A pattern with literal braces, as in a `.gitignore`.
 pub(super) fn with_literal_braces(pattern: &str) -> String {
     let mut literal = String::with_capacity(pattern.len());
     let (mut is_escaped, mut is_in_class) = (false, false);

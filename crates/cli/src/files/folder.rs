@@ -21,16 +21,16 @@ use crate::argument_error::ArgumentError;
 /// The file with the patterns to skip, in addition to `.gitignore`.
 pub(crate) const OUR_IGNORE_FILE: &str = ".almanacignore";
 
-/// A Helm chart is a directory with this file,
+/// A directory with this file is a Helm chart.
 const CHART_FILE: &str = "Chart.yaml";
 
-/// with a directory of templates,
+/// The directory of the templates of a chart.
 const TEMPLATES: &str = "templates";
 
-/// and a directory of its subcharts.
+/// The directory of the subcharts of a chart.
 const SUBCHARTS: &str = "charts";
 
-/// A folder with this file is a test of Chainsaw.
+/// A directory with this file is a test of Chainsaw.
 const CHAINSAW_TEST: &str = "chainsaw-test.yaml";
 
 /// The words in the names of files by which tests of kuttl and Chainsaw mark the expected presence or absence of
@@ -53,7 +53,7 @@ impl ExcludedPaths {
             }
             let negated = format!("!{}", with_literal_braces(pattern));
             builder.add(&negated).map_err(|error| {
-                // Without the sign before the pattern, which is ours.
+                // The message has no `!`, because this module adds it before the pattern.
                 let why = match error {
                     ignore::Error::Glob { err, .. } => format!("not a valid pattern: {err}"),
                     other => other.to_string(),
@@ -71,24 +71,24 @@ impl ExcludedPaths {
 /// The files found in directories.
 #[derive(Default)]
 pub(super) struct DirectoryScan {
-    /// Files that may hold objects, in order.
+    /// Files that may contain objects, in order.
     pub(super) files: Vec<PathBuf>,
     /// The files that were found, by their full paths.
     known: BTreeSet<PathBuf>,
-    /// The folders that are Helm charts.
+    /// The directories that are Helm charts.
     pub(super) charts: BTreeSet<Folder>,
-    /// Those whose templates have policies or autoscalers.
+    /// The Helm charts whose templates contain policies or autoscalers.
     pub(super) unrendered: BTreeSet<Folder>,
     pub(super) kustomizations: BTreeMap<Folder, Kustomization>,
     /// The files that are patches of kustomizations.
     pub(super) patches: Vec<PathBuf>,
-    /// The folders that are tests of Chainsaw.
+    /// The directories that are tests of Chainsaw.
     tests: BTreeSet<PathBuf>,
     /// The number of files with the expectations of tests.
     pub(super) expectations: usize,
     /// The unreadable files and directories, and the reasons.
     pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
-    /// Files that are larger than any that is read.
+    /// Files that exceed the maximum size.
     pub(super) too_large: Vec<String>,
     /// The full paths of the files and directories that `almanac.toml` excludes.
     pub(super) excluded: Vec<PathBuf>,
@@ -99,17 +99,17 @@ pub(super) struct DirectoryScan {
 }
 
 impl DirectoryScan {
-    /// Without any files yet; the names of files are shown without `unnamed`.
+    /// An empty scan. The names of files are displayed without the prefix `unnamed`.
     pub(super) fn without(unnamed: PathBuf, reads_ignored: bool) -> DirectoryScan {
         DirectoryScan { unnamed, reads_ignored, ..DirectoryScan::default() }
     }
 
-    /// Records a file; `false` if it is recorded already.
+    /// Records a file; `false` if the file is already recorded.
     pub(super) fn is_new(&mut self, path: &Path) -> bool {
         self.known.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// Adds the files in a directory and below it.
+    /// Adds the files in a directory and its subdirectories.
     pub(super) fn walk(
         &mut self,
         folder: &Path,
@@ -132,7 +132,7 @@ impl DirectoryScan {
                 Ok(entry) => self.add(folder, &root, here, &entry),
                 Err(error) => {
                     let path = path_of(&error).unwrap_or(folder).to_owned();
-                    self.unreadable.insert(path, NotRead::of_directory(&system_error(&error)));
+                    self.unreadable.insert(path, NotRead::for_directory(&system_error(&error)));
                 }
             }
         }
@@ -158,17 +158,17 @@ impl DirectoryScan {
             |path: &Folder| if roots.contains(&path) { Vec::new() } else { resources(path) };
         let others = known.keys().filter(|it| !inside.contains(*it));
         let others: BTreeSet<Folder> = others.flat_map(|it| reached(it, unrendered)).collect();
-        let is_gone = |path: &Folder| {
+        let is_rendered = |path: &Folder| {
             charts.iter().any(|chart| path.is_within(chart))
                 || roots.contains(&path)
                 || inside.contains(path) && !others.contains(path)
         };
         let of_file = |path: &PathBuf| Folder::from_path(&here.join(path));
-        let gone: Vec<Folder> = known.keys().filter(|it| is_gone(it)).cloned().collect();
-        self.files.retain(|path| !is_gone(&of_file(path)));
+        let removed: Vec<Folder> = known.keys().filter(|it| is_rendered(it)).cloned().collect();
+        self.files.retain(|path| !is_rendered(&of_file(path)));
         let charts: Vec<Folder> = charts.into_iter().cloned().collect();
         self.charts.retain(|it| !charts.iter().any(|chart| it.is_within(chart)));
-        self.kustomizations.retain(|folder, _| !gone.contains(folder));
+        self.kustomizations.retain(|folder, _| !removed.contains(folder));
     }
 
     /// Records the charts around a directory of templates.
@@ -202,8 +202,8 @@ impl DirectoryScan {
         }
     }
 
-    /// The files to read, without patches of kustomizations and without the expectations of tests. Neither kind of file
-    /// has complete objects.
+    /// The files to read, without patches of kustomizations and without the expectations of tests. Neither kind of
+    /// file contains complete objects.
     pub(super) fn candidates(&mut self) -> Vec<PathBuf> {
         let patches = self.kustomizations.iter().flat_map(|(folder, kustomization)| {
             let base = PathBuf::from(folder.to_string());
@@ -224,8 +224,8 @@ impl DirectoryScan {
         files
     }
 
-    /// Whether a file has the expectation of a test of kuttl or Chainsaw: by its name, or next to a test of Chainsaw by
-    /// a word of its name.
+    /// Whether a file contains the expectation of a test of kuttl or Chainsaw. A numbered name is enough; in a
+    /// directory with a test of Chainsaw, one word of the name is enough.
     fn is_expectation(&self, path: &Path) -> bool {
         let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
         let is_in_test = path.parent().is_some_and(|folder| self.tests.contains(folder));
@@ -233,7 +233,7 @@ impl DirectoryScan {
             || is_in_test && name.split('-').any(|word| EXPECTING.contains(&word))
     }
 
-    /// The chart that a folder belongs to: of a subchart, the one that it is part of.
+    /// The chart that a directory belongs to. A subchart belongs to its outer chart.
     pub(super) fn chart_of(&self, folder: &Folder) -> Option<Folder> {
         let mut around: Vec<Folder> =
             folder.around().filter(|it| self.charts.contains(it)).collect();
@@ -273,12 +273,12 @@ impl DirectoryScan {
     }
 }
 
-/// Whether this is the name of a step that expects something, without its ending: `00-assert`, `00-assert-ready` or
-/// `01-errors`.
+/// Whether a file name without its extension is that of an expecting test step, such as `00-assert`,
+/// `00-assert-ready` or `01-errors`.
 fn is_numbered_expectation(name: &str) -> bool {
     let Some((number, word)) = name.split_once('-') else { return false };
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    // Errors may be a part of any name, as in 10-error-budget.
+    // The word `error` may be a part of any name, as in 10-error-budget.
     is_number && (EXPECTING.contains(&word) || word.starts_with("assert-"))
 }
 
@@ -290,7 +290,7 @@ pub(super) fn walker(folder: &Path) -> WalkBuilder {
     walk
 }
 
-/// Whether a file may hold objects, by its name.
+/// Whether a file may contain objects, by its name.
 pub(crate) fn may_hold_objects(path: &Path) -> bool {
     matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
 }
@@ -322,8 +322,8 @@ fn system_error(error: &ignore::Error) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-/// The path of a plain file after all links; `None` for all else: a directory, a pipe, a device, a
-/// link to one of these or to nothing. A mounted `ConfigMap` is links to files.
+/// The path of a plain file after all links; `None` for a directory, a pipe, a device, a link to one of these, or a
+/// broken link. A mounted `ConfigMap` is links to files.
 fn plain_file(folder: &Path, root: &Path, entry: &DirEntry) -> Option<PathBuf> {
     let kind = entry.file_type()?;
     if kind.is_file() {

@@ -11,7 +11,7 @@ use super::excluding::Exclusion;
 use super::folder::{may_hold_objects, walker};
 use crate::pattern;
 
-/// The maximum duration of the search. Files of a larger repository that are not found by then are ignored.
+/// The maximum duration of the search. In a larger repository, files that are not found in time are ignored.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The maximum size of a file to read.
@@ -34,7 +34,7 @@ pub(crate) fn glance(names: &[String]) -> Reading {
     reading
 }
 
-/// The paths of a name, found one by one.
+/// The paths of a name, searched lazily.
 fn paths(name: &str) -> impl Iterator<Item = PathBuf> {
     let is_there = Path::new(name).exists();
     let itself = is_there.then(|| PathBuf::from(name));
@@ -42,7 +42,7 @@ fn paths(name: &str) -> impl Iterator<Item = PathBuf> {
     itself.into_iter().chain(matching.into_iter().flatten())
 }
 
-/// The file, or the files in the folder that may hold objects, found one by one.
+/// The file, or the files in the directory that may contain objects, searched lazily.
 fn files(path: PathBuf) -> Box<dyn Iterator<Item = PathBuf>> {
     if !path.is_dir() {
         return Box::new(std::iter::once(path));

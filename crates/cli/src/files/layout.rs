@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use super::settings::{self, PlaceSetting};
 use crate::pattern;
 
-/// The places that the settings around this directory name, and the selected ones.
+/// The places that the settings around this directory name, and the selected places.
 pub(super) fn read(here: &Path, requested: &[String]) -> anyhow::Result<Layout> {
     let only =
         requested.iter().map(|text| (text.clone(), Folder::from_path(&here.join(text)))).collect();

@@ -1,7 +1,7 @@
 //! Notes about files that were found but not read as objects: the program that renders them, the command to run, and
 //! the unreadable files.
 //!
-//! Each chart and each kustomization is named once, and only if there are policies or autoscalers in it.
+//! Each chart and each kustomization with policies or autoscalers is named once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ pub(crate) struct Note {
     /// The command that shows the rendered objects, or the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// The files and directories that the rendered objects depend on, as far as they are known.
+    /// The known files and directories that the rendered objects depend on.
     #[serde(skip)]
     depends_on: BTreeSet<Folder>,
 }
@@ -49,7 +49,7 @@ enum NoteKind {
 }
 
 impl Note {
-    /// The file or the directory, as it is printed.
+    /// The printed path of the file or the directory.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -59,19 +59,19 @@ impl Note {
         &self.depends_on
     }
 
-    /// Whether the objects in it are unknown, not only their changes.
+    /// Whether the objects in the file are unknown, not only their changes.
     pub(crate) fn hides_objects(&self) -> bool {
         self.is_of_template() || self.about == NoteKind::TooLarge
     }
 
-    /// Whether it is about a template that another program renders.
+    /// Whether the note is about a template that another program renders.
     pub(crate) fn is_of_template(&self) -> bool {
         matches!(self.about, NoteKind::HelmChart | NoteKind::HelmTemplate | NoteKind::Substitution)
     }
 }
 
 impl NoteKind {
-    /// The text about one file, and about several.
+    /// The words about one file, and about several.
     fn texts(self) -> (&'static str, &'static str) {
         match self {
             NoteKind::HelmChart => ("is a Helm chart", "more Helm charts"),
@@ -95,12 +95,12 @@ impl Files {
         let mut notes: BTreeSet<Note> = BTreeSet::new();
         for template in &everything.templates {
             let source = &self.reading.sources[template.source];
-            // A template that is named is a finding.
+            // A template that the user names is a finding, not a note.
             if source.is_discovered() {
-                notes.insert(self.of_template(source, template.engine, command));
+                notes.insert(self.template_note(source, template.engine, command));
             }
         }
-        notes.extend(self.found.unrendered.iter().map(|chart| self.of_chart(chart, command)));
+        notes.extend(self.found.unrendered.iter().map(|chart| self.chart_note(chart, command)));
         for (folder, depends_on) in self.kustomizations_of_policies() {
             let path = self.relative_path(folder);
             let quoted = shell_word::quoted(&path);
@@ -111,17 +111,18 @@ impl Files {
             let command = Some(command);
             notes.insert(Note { about: NoteKind::Kustomization, path, command, depends_on });
         }
-        let of_large = |path: &String| self.of_file(NoteKind::TooLarge, path.clone(), None);
-        notes.extend(self.found.too_large.iter().map(of_large));
+        let large_file_note =
+            |path: &String| self.file_note(NoteKind::TooLarge, path.clone(), None);
+        notes.extend(self.found.too_large.iter().map(large_file_note));
         notes.into_iter().collect()
     }
 
-    /// Names the chart or the file in the command that is advised for a template that is named.
+    /// Puts the name of the chart or the file into the recommended command for each named template.
     pub(crate) fn complete_advice(&self, everything: &mut CheckedReading, command: &str) {
         // A file with placeholders of several programs is rendered by Helm first.
         for template in everything.templates.iter().rev() {
             let source = &self.reading.sources[template.source];
-            let advised = self.of_template(source, template.engine, command).command;
+            let advised = self.template_note(source, template.engine, command).command;
             let Some(command) = advised.filter(|_| source.folder().is_some()) else { continue };
             let findings = everything.findings.iter_mut().filter(|it| it.source == template.source);
             for placed in findings.filter(|it| it.finding.code == Code::Template) {
@@ -130,7 +131,7 @@ impl Files {
         }
     }
 
-    fn of_template(&self, source: &Source, engine: Engine, command: &str) -> Note {
+    fn template_note(&self, source: &Source, engine: Engine, command: &str) -> Note {
         let file = source.name().to_owned();
         if engine == Engine::Substitution {
             let program = substituting_program(source.text());
@@ -142,20 +143,20 @@ impl Files {
                 None => format!("{program} < {}", shell_word::quoted(&file)),
             };
             let command = Some(rendered(&substituted, command));
-            return self.of_file(NoteKind::Substitution, file, command);
+            return self.file_note(NoteKind::Substitution, file, command);
         }
         match source.folder().and_then(|folder| self.found.chart_of(folder)) {
-            Some(chart) => self.of_chart(&chart, command),
-            None => self.of_file(NoteKind::HelmTemplate, file, None),
+            Some(chart) => self.chart_note(&chart, command),
+            None => self.file_note(NoteKind::HelmTemplate, file, None),
         }
     }
 
-    fn of_file(&self, about: NoteKind, path: String, command: Option<String>) -> Note {
+    fn file_note(&self, about: NoteKind, path: String, command: Option<String>) -> Note {
         let depends_on = BTreeSet::from([Folder::from_path(&self.here.join(&path))]);
         Note { about, path, command, depends_on }
     }
 
-    fn of_chart(&self, chart: &Folder, command: &str) -> Note {
+    fn chart_note(&self, chart: &Folder, command: &str) -> Note {
         let path = self.relative_path(chart);
         let quoted = shell_word::quoted(&path);
         let command = Some(match command {
@@ -216,7 +217,7 @@ impl Files {
     }
 }
 
-/// A command that reads what another one renders.
+/// A command that reads the objects rendered by another command.
 fn rendered(renders: &str, command: &str) -> String {
     match command {
         DIFF => format!(
@@ -251,7 +252,7 @@ pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result
     note_lines(notes).iter().try_for_each(|line| writeln!(output, "note: {line}"))
 }
 
-/// The lines of notes: the first of each kind, and the number of the others.
+/// The lines of notes: the first notes of each kind, and the number of omitted notes.
 pub(crate) fn note_lines(notes: &[Note]) -> Vec<String> {
     let mut by_sort: BTreeMap<NoteKind, Vec<&Note>> = BTreeMap::new();
     for note in notes {

@@ -21,7 +21,7 @@ pub(super) fn paths(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     ensure!(pattern::is_pattern(name), "failed to read {name:?}: {}", without_number(&why));
     let bad = |why: String| anyhow!("failed to read {name:?}: {why}");
     let matches = pattern::paths(Path::new(""), name).map_err(bad)?;
-    // A pattern rarely matches other things on purpose, and reading a pipe without a writer would block.
+    // A pattern rarely matches pipes and devices on purpose, and reading a pipe without a writer would block.
     let is_meant = |path: &PathBuf| {
         fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir())
     };
@@ -48,7 +48,7 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     slurp(file)
 }
 
-/// Reports the path on standard error if a read takes longer than 2 seconds: a pipe may never be written to.
+/// Reports the path on standard error if a read takes longer than 2 seconds: a pipe may have no writer.
 fn reporting_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
     const SILENT: Duration = Duration::from_secs(2);
     let (over, is_over) = mpsc::channel::<()>();
@@ -70,7 +70,7 @@ pub(super) fn is_too_large(metadata: &Metadata) -> bool {
     metadata.len() > FILE_BYTES as u64
 }
 
-/// Reads to the end, but never more than the largest file allowed.
+/// Reads to the end, but at most the maximum size of a file.
 pub(super) fn slurp(input: impl Read) -> Result<Vec<u8>, NotRead> {
     let mut bytes = Vec::new();
     input.take(FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -94,8 +94,8 @@ impl NotRead {
         NotRead { message: message.to_owned(), fix }
     }
 
-    /// A directory that could not be listed.
-    pub(super) fn of_directory(error: &io::Error) -> NotRead {
+    /// The reason for a directory that could not be listed.
+    pub(super) fn for_directory(error: &io::Error) -> NotRead {
         let message = format!("failed to list the directory: {}", without_number(error));
         NotRead { message, fix: fix_for(error) }
     }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_system_error_reads_as_part_of_the_sentence() {
         let denied = io::Error::from_raw_os_error(13);
-        let NotRead { message, fix } = NotRead::of_directory(&denied);
+        let NotRead { message, fix } = NotRead::for_directory(&denied);
         assert_eq!(message, "failed to list the directory: permission denied");
         assert_eq!(fix, "grant this user read permission, or exclude it with --exclude");
     }

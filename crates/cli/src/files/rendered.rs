@@ -11,13 +11,13 @@ use super::open::NotRead;
 /// The output of a program for a directory.
 #[derive(Clone)]
 pub(crate) struct Rendered {
-    /// The name of its place.
+    /// The name of the place with the rendered objects.
     pub(crate) place: String,
-    /// Its name in findings.
+    /// The name of the output in findings.
     pub(crate) source: String,
     /// A unique path below the root, in the directory it was rendered from.
     pub(crate) inside: PathBuf,
-    /// The output, or the reason that there is none, with a fix.
+    /// The output, or the reason for the failure and the fix.
     pub(crate) content: Result<Arc<[u8]>, (String, &'static str)>,
 }
 

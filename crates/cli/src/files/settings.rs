@@ -29,14 +29,14 @@ use crate::zone_name::{LOCAL, why_invalid};
 
 const FILE: &str = "almanac.toml";
 
-/// The contents of one such file.
+/// The contents of one `almanac.toml`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     /// The patterns to exclude in this directory and those below it, as lines of a `.gitignore`.
     #[serde(default)]
     pub(super) exclude: Vec<String>,
-    /// The places, if they must not be detected.
+    /// The places; without this list, places are detected.
     #[serde(default)]
     pub(super) place: Vec<PlaceSetting>,
     /// The settings of `almanac lint` in this directory.
@@ -98,7 +98,7 @@ pub(crate) fn around(
     Ok(None)
 }
 
-/// Reads the file in this directory, if there is one.
+/// Reads the settings in this directory; `None` without a file.
 pub(super) fn within(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)>> {
     let path = folder.join(FILE);
     if !path.is_file() {

@@ -54,7 +54,7 @@ pub(crate) struct Checked {
     command: &'static str,
     pub(crate) files: Files,
     pub(crate) everything: CheckedReading,
-    /// The namespace of objects that name none.
+    /// The namespace of objects without a namespace.
     pub(crate) namespace: String,
     /// The start of checks that look ahead.
     pub(crate) from: Timestamp,
@@ -63,7 +63,7 @@ pub(crate) struct Checked {
 }
 
 impl From<FileArguments> for CheckArguments {
-    /// All objects in these files and directories.
+    /// Requests all objects in these files and directories.
     fn from(files: FileArguments) -> CheckArguments {
         CheckArguments { named: Vec::new(), files, namespace: None, selector: None, from: None }
     }
@@ -99,7 +99,7 @@ impl CheckArguments {
         Ok(Checked { command, files, everything, namespace, from, selector, is_narrowed })
     }
 
-    /// Standard input can be read once, and not be written to.
+    /// Standard input can be read once, and fixes cannot be written to it.
     pub(crate) fn refuse_standard_input(
         &self,
         argument: &'static str,

@@ -29,7 +29,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
     Ok(())
 }
 
-/// A message: no line of it is a command of its own.
+/// A message, escaped so that no line of it is a separate command.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

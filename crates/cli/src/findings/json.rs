@@ -40,14 +40,14 @@ pub(crate) struct Item<'a> {
     code: Code,
     severity: Severity,
     file: &'a str,
-    /// Counted from 1; 1 when it is about the file as a whole.
+    /// Counted from 1; 1 for a finding about the whole file.
     line: usize,
-    /// In characters, counted from 1; 1 when it is about the file as a whole.
+    /// In characters, counted from 1; 1 for a finding about the whole file.
     column: usize,
-    /// The place in which it holds, if there are several and it does not hold in all.
+    /// The only place with the finding; `None` if all places have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<&'a str>,
-    /// Empty when it is about the whole object or file.
+    /// Empty for a finding about the whole object or file.
     field: String,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,16 +4,16 @@ use almanac_api::reading::{PlacedFinding, Position, Source};
 
 /// A part of a file.
 pub(super) struct Location {
-    /// 1 when it is about the file as a whole.
+    /// 1 for a finding about the whole file.
     pub(super) line: usize,
-    /// 1 when it is about the file as a whole.
+    /// 1 for a finding about the whole file.
     pub(super) column: usize,
-    /// One past its last character; `None` when it is about the file as a whole.
+    /// The position after the last character; `None` for a finding about the whole file.
     pub(super) end: Option<Position>,
 }
 
 impl Location {
-    /// The subject of the finding, as far as it is on the line on which it begins.
+    /// The subject of the finding, cut at the end of its first line.
     pub(super) fn for_finding(source: &Source, placed: &PlacedFinding) -> Location {
         let Some(span) = placed.span else { return Location { line: 1, column: 1, end: None } };
         let Position { line, column } = source.position(span.start);

@@ -10,7 +10,7 @@ use crate::invisible;
 use crate::markup;
 
 /// The longest comment that GitHub accepts, in characters.
-const LONGEST: usize = 65_536;
+const MAX_CHARACTERS: usize = 65_536;
 
 /// The space reserved for the line after the table with the number of omitted findings.
 const REST: usize = 200;
@@ -19,7 +19,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
     let head = format!("**almanac {}**: {}\n", report.command, summary(report));
     output.write_all(head.as_bytes())?;
     let mut findings: Vec<_> = report.everything.findings.iter().collect();
-    // Stable, so that those of a file stay in order.
+    // The sort is stable, so the findings of a file stay in order.
     findings.sort_by_key(|placed| placed.finding.severity());
     if findings.is_empty() {
         return Ok(());
@@ -40,7 +40,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
         let message = cell(&finding.headline());
         let row = format!("| {severity} | {at}{place} | {code}: {message}{fix} |\n");
         length += row.chars().count();
-        if length > LONGEST - REST {
+        if length > MAX_CHARACTERS - REST {
             let omitted = findings.len() - listed;
             return writeln!(output, "\nand {omitted} more; the other formats list them");
         }
@@ -49,8 +49,8 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
     Ok(())
 }
 
-/// A text in a cell, unchanged. It is code, so Markdown links no user and no issue in it. Characters with a meaning in
-/// Markdown or HTML are written as references.
+/// A text in a cell, unchanged. The cell is code, so Markdown links no users and no issues. Characters with a meaning
+/// in Markdown or HTML are written as references.
 fn cell(text: &str) -> String {
     let mut cell = "<code>".to_owned();
     for letter in text.chars() {
@@ -60,7 +60,7 @@ fn cell(text: &str) -> String {
                 cell.push(letter);
             }
             letter if letter.is_ascii() => {
-                // Writing to a text never fails.
+                // Writing to a string never fails.
                 let _ = write!(cell, "&#{};", u32::from(letter));
             }
             letter => match invisible::code_point(letter) {

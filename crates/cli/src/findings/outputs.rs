@@ -1,4 +1,4 @@
-//! The outputs of findings: one output, or several of one run, each with a format and a file of its own.
+//! The outputs of findings: one output, or several of one run, each with its own format and file.
 //!
 //! A file appears only once it is complete. The formats decide its content.
 
@@ -45,7 +45,7 @@ pub(crate) struct OutputArguments {
     output: Vec<Output>,
 }
 
-/// One output.
+/// The format and the destination of an output.
 #[derive(Clone)]
 struct Output {
     format: Format,
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// An advice, if the name of the file contains another output.
+    /// The advice for a file name that contains another output; `None` for other names.
     fn second_format(&self) -> Option<String> {
         let file = self.file.as_ref()?.to_str()?;
         file.match_indices(',').find_map(|(at, _)| {
@@ -95,7 +95,7 @@ impl OutputArguments {
             }
             if files.contains(&file) {
                 let message = match file {
-                    Some(_) => "another output is written to this file; name another one",
+                    Some(_) => "another output is written to this file; name another file",
                     None => {
                         "another output is written to standard output; write one of them to a file, such as \
                          -o sarif=findings.sarif"
@@ -127,7 +127,7 @@ impl OutputArguments {
             self.output.iter().partition(|it| it.file.is_some());
         let mut first = Ok(());
         for Output { format, file } in files.into_iter().chain(standard) {
-            let width = text_width::of_output(file.as_deref());
+            let width = text_width::for_output(file.as_deref());
             let has_colors = *format == Format::Text;
             let result = write_to(file.as_deref(), has_colors, output, |mut output| {
                 report.write(*format, width, fail_on, &mut output)
@@ -178,7 +178,7 @@ fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
     Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
 }
 
-/// The completions of the typed value: the formats, and after one of them the files.
+/// The completions of the typed value: the formats, and after a format the files.
 fn completions(begun: &OsStr) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else { return Vec::new() };
     if let Some((format, file)) = begun.split_once('=') {

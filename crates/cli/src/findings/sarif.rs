@@ -25,7 +25,7 @@ const ROOT: &str = "%SRCROOT%";
 /// The version of the composition of fingerprints. Another version would make old findings new.
 const FINGERPRINT: &str = "almanacFinding/v1";
 
-/// Names the repository with the page of findings, if it is not the one in Cargo.toml: a URL, up to and with the
+/// The repository with the page of findings, in place of the repository in Cargo.toml: a URL, up to and with the
 /// revision of its files.
 const OTHER_REPOSITORY: &str = "ALMANAC_DOCUMENTED_IN";
 
@@ -78,7 +78,7 @@ struct Rule {
     help: Help,
 }
 
-/// The explanation of a code is Markdown that reads well as text.
+/// The explanation of a code is Markdown that is also readable as plain text.
 #[derive(Serialize)]
 struct Help {
     text: String,
@@ -206,7 +206,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
     Ok(())
 }
 
-/// A message, or another content that is text only.
+/// A message, or other content that is only text.
 fn message(text: &str) -> Value {
     json!({ "text": text })
 }
@@ -268,7 +268,7 @@ fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
     for (source, positions) in by_source {
         let source = &report.reading.sources[source];
         let found = positions.iter().map(|position| &findings[*position]);
-        // Standard input and the output of a build have no file of their own.
+        // Standard input and the output of a build are not files.
         let fixed_text = source.folder().and_then(|_| fix_text(source.text(), found));
         for change in fixed_text.into_iter().flat_map(|fixed_text| fixed_text.changes) {
             for position in change.findings.iter().map(|it| positions[*it]) {
@@ -312,7 +312,7 @@ fn artifact(name: &str) -> Artifact {
                 uri.push(char::from(byte));
             }
             other => {
-                // Writing to a text never fails.
+                // Writing to a string never fails.
                 let _ = write!(uri, "%{other:02X}");
             }
         }

@@ -38,7 +38,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report, width: usize) -> a
     Ok(())
 }
 
-/// Writes one finding; `place` is the only place in which it holds.
+/// Writes one finding; `place` is the only place with this finding; `None` if all places have it.
 pub(crate) fn write_finding(
     output: &mut Drawing<impl Write>,
     source: &Source,
@@ -84,13 +84,13 @@ fn write_detail(
     writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}{label}:{BOLD:#} {text}", "")
 }
 
-/// The part of a line around a span that fits the room, the number of columns before the marked part, and the number of
-/// marked columns.
+/// The part of a line around a span that fits the width, the number of columns before the marked part, and the number
+/// of marked columns.
 fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, usize, usize) {
     // A line may be a whole file, so only the excerpt is processed further.
     let line = source.line_around(span.start);
     let is_long = line.chars().nth(WIDEST).is_some() || display_width(line) >= room;
-    // Leaves room for an ellipsis at each end.
+    // Leaves space for an ellipsis at each end.
     let most = if is_long { WIDEST.min(room.saturating_sub(2)) } else { room };
     let begin = if is_long { column.saturating_sub(LEAD.min(most / 3)) } else { 0 };
     let mut rest = line.chars().skip(begin).peekable();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use almanac_engine::{Field, RuleSchedule, World};
 use almanac_forecast::{Overlap, Series, Writer};
 
-/// The labels that commonly distinguish pods.
+/// Labels that commonly distinguish groups of pods.
 const DISTINGUISHING_LABELS: [&str; 6] = [
     "app.kubernetes.io/name",
     "app",
@@ -21,7 +21,7 @@ pub(super) struct Drawn<'a> {
     pub(super) title: String,
     /// The field over time, the same for each object.
     pub(super) series: &'a Series,
-    /// The indexes of the series that are drawn as this one; it is the first of them.
+    /// The indexes of the series that are drawn as one; `series` is the first of them.
     pub(super) positions: Vec<usize>,
     /// The periods in which other rules request a value and lose, in order.
     pub(super) overlaps: Vec<Overlap>,
@@ -84,7 +84,7 @@ pub(super) fn drawn<'a>(
     groups.into_iter().map(drawn).collect()
 }
 
-/// The writers with windows that set a value without a rule, because none of the windows is open.
+/// The writers with windows that set a value without a rule while no window is open.
 fn idle(world: &World, series: &Series) -> Vec<Writer> {
     let mut idle: Vec<Writer> = Vec::new();
     for writer in series.segments.iter().filter_map(|it| it.origin.writer.as_ref()) {
@@ -108,7 +108,7 @@ fn pods(world: &World, series: &Series) -> Option<Pods> {
     Some((series.target.namespace().into(), label))
 }
 
-/// Whether both always have the same value, for the same reason.
+/// Whether two series always have the same value for the same reason.
 fn agree(one: &Series, other: &Series) -> bool {
     one.segments.len() == other.segments.len()
         && one.segments.iter().zip(&other.segments).all(|(one, other)| {

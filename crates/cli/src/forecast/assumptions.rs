@@ -1,5 +1,5 @@
-//! The assumptions of a forecast, in lines. A program receives all of them. A user sees similar ones in one line, and
-//! only the first of many.
+//! The assumptions of a forecast, in lines. A program receives all assumptions. A user sees similar assumptions in
+//! one line, and only the first of many.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,22 +12,22 @@ use crate::cron_jobs;
 use crate::drawing;
 use crate::invisible::printable;
 
-/// The maximum number of lines of one kind for a user; the rest is counted.
+/// The maximum number of lines of one kind for a user; further lines are counted.
 const MAX_LINES: usize = 5;
 
-/// Sentences of one kind, each with its places before it.
+/// Sentences of one kind, each with the prefix that names its places.
 type Sort = Vec<(String, Sentence)>;
 
 impl Question<'_> {
-    /// All assumptions, each once, with its places.
+    /// All assumptions of the forecast, each once, with its places.
     pub(super) fn assumptions(&self, found: &Assumptions) -> Vec<String> {
         let all = self.sorts_of_assumptions(found, true).into_iter().flatten();
         all.map(|(places, (_, sentence))| format!("{places}{sentence}")).collect()
     }
 
-    /// The same for a user: similar assumptions about several objects of the same places are one line. Of many similar
-    /// lines, only the first are listed, with the number of the others. A document that is kept also has the notes on
-    /// unreadable objects, which otherwise go to standard error.
+    /// The assumptions for a user: similar assumptions about several objects of the same places are one line. Of many
+    /// similar lines, only the first are listed, with the number of omitted lines. A document that is kept also
+    /// contains the notes on unreadable objects; otherwise standard error has them.
     pub(super) fn assumptions_in_short(&self, found: &Assumptions, is_kept: bool) -> Vec<String> {
         let shortened = |sort: Sort| {
             let mut of_places: BTreeMap<String, Vec<Sentence>> = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Question<'_> {
         self.sorts_of_assumptions(found, is_kept).into_iter().flat_map(shortened).collect()
     }
 
-    /// Writes the assumptions to standard error, for an output that cannot have them.
+    /// Writes the assumptions to standard error, for an output that cannot contain them.
     pub(super) fn report_assumptions(&self, found: &Assumptions) -> io::Result<()> {
         let mut standard_error = drawing::standard_error();
         for assumption in self.assumptions_in_short(found, false) {
@@ -78,7 +78,7 @@ impl Question<'_> {
         sorts.into_iter().map(|(_, sentences)| sentences).chain(input).collect()
     }
 
-    /// The assumptions about the places themselves, their omissions, and their `CronJobs`.
+    /// The assumptions about whole places, about omitted objects, and about `CronJobs`.
     fn assumed_of_places(&self) -> Sort {
         let mut all: Vec<(Sentence, Vec<usize>)> = Vec::new();
         let mut known: BTreeMap<Sentence, usize> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! The parts of a series to draw: blocks, each with its values over time.
 //!
-//! A number, a text and names are one block. Numbers by name are a block a name, each like a number. The outputs decide
-//! the look of a block; `page/drawn.js` decides the same for the page.
+//! A number, a string and names are one block. Numbers by name are one block for each name, drawn like a number. The
+//! outputs decide the look of a block; `page/drawn.js` decides the same for the page.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,10 +11,10 @@ use almanac_engine::Value;
 use almanac_forecast::{Origin, Segment, Series};
 use jiff::Timestamp;
 
-/// A part of a series that is drawn by itself.
+/// A part of a series that is drawn separately.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Block<'a> {
-    /// The name that the number belongs to, if a series has numbers by name.
+    /// The name that the number belongs to; `None` for a series without numbers by name.
     pub(super) name: Option<&'a str>,
     /// Adjacent stretches that cover the period; neighbors differ in their value or their writer.
     pub(super) stretches: Vec<Stretch<'a>>,
@@ -34,15 +34,15 @@ pub(super) struct Stretch<'a> {
 pub(super) enum DrawnValue<'a> {
     /// The value is unknown.
     Unknown,
-    /// There is no value: a list is empty, or a name has no number.
+    /// No value: an empty list, or a name without a number.
     Nothing,
     Number(u32),
     Text(&'a str),
-    /// One name or more.
+    /// At least one name.
     Names(&'a BTreeSet<Arc<str>>),
 }
 
-/// The type of the values of a block, which decides how it is drawn.
+/// The type of the values of a block. It determines the drawing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Number,
@@ -98,7 +98,7 @@ impl<'a> Block<'a> {
         Block { name, stretches: joined(series.segments.iter().map(stretch)) }
     }
 
-    /// The type of its values; numbers if no stretch has a value.
+    /// The type of the values of the block; numbers if no stretch has a value.
     pub(super) fn kind(&self) -> Kind {
         let kind = |stretch: &Stretch<'_>| match stretch.shown {
             DrawnValue::Unknown | DrawnValue::Nothing => None,
@@ -109,8 +109,8 @@ impl<'a> Block<'a> {
         self.stretches.iter().find_map(kind).unwrap_or(Kind::Number)
     }
 
-    /// Lists of names as rows. Each name has a row with the stretches in which it is listed, in the order of the names.
-    /// Rows for none and for unknown follow, if they occur. All stretches of a row have the same value.
+    /// Lists of names as rows. Each name has a row with the stretches that list it, in the order of the names. Rows
+    /// for none and for unknown follow, if they occur. All stretches of a row have the same value.
     pub(super) fn rows(&self) -> Vec<Vec<Stretch<'a>>> {
         let listed = self.stretches.iter().filter_map(|stretch| match stretch.shown {
             DrawnValue::Names(names) => Some(names),
@@ -158,8 +158,8 @@ impl fmt::Display for DrawnValue<'_> {
     }
 }
 
-/// Merges adjacent stretches with the same value and the same writer. The merged stretch has the reason
-/// of the first one.
+/// Merges adjacent stretches with the same value and the same writer. The merged stretch has the reason of the first
+/// stretch.
 fn joined<'a>(stretches: impl Iterator<Item = Stretch<'a>>) -> Vec<Stretch<'a>> {
     let mut all: Vec<Stretch<'a>> = Vec::with_capacity(stretches.size_hint().0);
     for stretch in stretches {
@@ -183,13 +183,13 @@ mod tests {
     use super::*;
     use crate::forecast::kinds::series;
 
-    /// The value of each stretch, with the hour at which it starts.
+    /// The value of each stretch, with the hour of its start.
     fn described(stretches: &[Stretch<'_>]) -> Vec<String> {
         let hour = |at: Timestamp| at.as_second() / 3600 % 24;
         stretches.iter().map(|it| format!("{} {}", hour(it.from), it.shown)).collect()
     }
 
-    /// The hours of one and the same rule.
+    /// The series with all segments set by one rule.
     fn by_one_rule(mut series: Series) -> Series {
         let origin = Arc::clone(&series.segments[0].origin);
         for segment in &mut series.segments {

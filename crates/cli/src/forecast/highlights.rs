@@ -12,7 +12,7 @@ use super::question::View;
 use super::story::times;
 use crate::wall_clock::civil;
 
-/// The maximum length of a reported gap between two rules, as in `almanac lint`. A longer one may be intended.
+/// The maximum length of a reported gap between two rules, as in `almanac lint`. A longer gap may be intended.
 const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
 /// The maximum number of sentences of one kind.
@@ -23,7 +23,7 @@ const MAX_SENTENCES: usize = 3;
 pub(super) struct Highlight {
     /// The times, and the event.
     pub(super) text: String,
-    /// Whether it is probably a mistake: no policy determines the value.
+    /// Whether the highlight is probably a mistake: no policy determines the value.
     pub(super) is_contested: bool,
 }
 
@@ -36,7 +36,8 @@ pub(super) fn sentences(drawn: &Drawn<'_>, view: View) -> Vec<Highlight> {
     all
 }
 
-/// The start and the end of each highlight, and whether it is contested: in order; both are equal for an instant.
+/// The start and the end of each highlight in order of time, and whether the highlight is contested. Start and end
+/// are equal for an instant.
 pub(super) fn spans(drawn: &Drawn<'_>) -> Vec<(Timestamp, Timestamp, bool)> {
     let overlaps = drawn.overlaps.iter();
     let mut all: Vec<_> =
@@ -74,11 +75,11 @@ fn gap_highlights(series: &Series, view: View) -> Vec<Highlight> {
     if spans.is_empty() {
         return Vec::new();
     }
-    let text = format!("{}: a gap, in which no rule is open", when(&spans, view));
+    let text = format!("{}: a gap without an open rule", when(&spans, view));
     vec![Highlight { text, is_contested: true }]
 }
 
-/// The short periods without a deciding rule, between two rules of the same policy, in which the value differs.
+/// The short periods without a deciding rule, between two rules of the same policy, with another value in between.
 fn short_gaps(series: &Series) -> Vec<(Timestamp, Timestamp)> {
     let is_gap = |[before, within, after]: &[&Segment; 3]| {
         let of_rule = |it: &Segment| it.origin.writer.as_ref().is_some_and(|it| it.rule.is_some());
@@ -123,7 +124,7 @@ fn takeover_highlights(series: &Series, view: View) -> Vec<Highlight> {
     shortened(groups.into_iter().map(highlight).collect())
 }
 
-/// The rule, or the policy if it decides as a whole.
+/// The name of the rule; the name of the policy if no rule is responsible.
 fn short(writer: &Writer) -> String {
     writer
         .rule
@@ -136,7 +137,8 @@ fn long(writer: &Writer) -> String {
     format!("{}{rule}", writer.policy.identity.name())
 }
 
-/// The times of a highlight: repeated periods once, and of instants the number, the first and the last.
+/// The times of a highlight. Repeated periods are listed once; instants are reduced to their number, the first and
+/// the last.
 fn when(spans: &[(Timestamp, Timestamp)], view: View) -> String {
     if let Some((first, _)) = spans.first().filter(|(from, to)| from == to) {
         let zone = view.zone;

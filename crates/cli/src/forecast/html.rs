@@ -71,8 +71,8 @@ fn offsets(period: Period, zone: Zone) -> Vec<[i64; 2]> {
     std::iter::once(first).chain(changes).collect()
 }
 
-/// Writes JSON so that nothing in it can end the script it stands in. In JSON a `<` stands only in
-/// text, where it may be written as an escape.
+/// Writes JSON so that nothing in it can end the surrounding script. In JSON a `<` occurs only in strings, where it
+/// may be escaped.
 struct InScript<W>(W);
 
 impl<W: Write> Write for InScript<W> {

@@ -14,19 +14,19 @@ use anyhow::{Context as _, anyhow};
 
 use super::progress::Progress;
 
-/// The maximum number of results in a queue.
+/// The maximum number of messages in a queue.
 const AHEAD: usize = 16;
 
 enum Message<T> {
     Found(T),
-    /// This piece has no more results.
+    /// The end of the results of a piece.
     Finished,
     Failed(anyhow::Error),
 }
 
-/// Runs `count` pieces of work and calls `each` with all their results, in the order of the pieces:
-/// the same calls for any number of threads. `work` passes any number of results to its second
-/// argument; if that fails, it must stop.
+/// Runs `count` pieces of work and calls `each` with all their results, in the order of the pieces: the calls are the
+/// same for any number of threads. `work` passes any number of results to its second argument; if that fails, it must
+/// stop.
 ///
 /// Ends with the first error in that order. A panic of `work` is a panic here.
 pub(crate) fn in_order<T: Send>(
@@ -63,7 +63,7 @@ pub(crate) fn in_order<T: Send>(
     })
 }
 
-/// The number of threads to work on: one, if the number of CPUs is unknown.
+/// The number of threads to use; 1 if the number of CPUs is unknown.
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -92,10 +92,11 @@ fn work_off<T>(
     work: impl Fn(usize, &mut dyn FnMut(T) -> anyhow::Result<()>) -> anyhow::Result<()>,
     sender: &SyncSender<Message<T>>,
 ) {
-    let receiver_is_gone = |_| anyhow!("the receiver is gone");
+    let receiver_is_closed = |_| anyhow!("the receiver is closed");
     for piece in pieces {
-        let done =
-            work(piece, &mut |found| sender.send(Message::Found(found)).map_err(receiver_is_gone));
+        let done = work(piece, &mut |found| {
+            sender.send(Message::Found(found)).map_err(receiver_is_closed)
+        });
         let is_done = done.is_ok();
         let message = done.map_or_else(Message::Failed, |()| Message::Finished);
         if sender.send(message).is_err() || !is_done {
@@ -194,8 +195,8 @@ mod tests {
         };
         in_order(count, THREADS, work, each).unwrap();
         assert_eq!(taken.load(Ordering::SeqCst), count);
-        // Half of a queue are messages that a piece is finished; one result is on its
-        // way into the queue, and one out of it.
+        // Half of the messages in a queue only mark the end of a piece. One more result is about to enter the queue,
+        // and another has just left.
         let most = most.into_inner().unwrap();
         assert!(most <= THREADS * (AHEAD / 2 + 2), "{most} were ahead");
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
-/// A writer of instants. There are millions, and most are on the same day as the one before, so the
+/// A writer of instants. There are millions of instants, and most are on the same day as the previous instant, so the
 /// last date is cached. Whole seconds of years with four digits have a fast path.
 #[derive(Default)]
 pub(crate) struct Instants {

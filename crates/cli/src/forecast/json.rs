@@ -54,7 +54,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-/// Writes the Job starts of `CronJobs`, if there are any.
+/// Writes the Job starts of `CronJobs`; nothing without `CronJobs`.
 fn write_occurrences(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     if !question.has_cron_jobs() {
         return Ok(());
@@ -116,7 +116,7 @@ fn write_series(
     Ok(())
 }
 
-/// Writes the periods in which other rules request a value and lose, if there are any.
+/// Writes the periods in which other rules request a value and lose; nothing without overlaps.
 fn write_overlaps(overlaps: &[Overlap], output: &mut impl Write) -> anyhow::Result<()> {
     if overlaps.is_empty() {
         return Ok(());
@@ -148,7 +148,7 @@ fn policy(writer: &Writer) -> Value {
     reference
 }
 
-/// The sums of pods.
+/// Writes the pod totals of a series.
 fn write_totals(series: &Series, output: &mut impl Write) -> anyhow::Result<()> {
     if !series.field.counts_pods() {
         return Ok(());

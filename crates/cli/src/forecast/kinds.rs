@@ -64,7 +64,7 @@ pub(super) fn series_of_every_kind() -> Vec<Series> {
     ]
 }
 
-/// Names that would be something else in XML, in JSON or in a script, or that are far too long.
+/// Names that would be something else in XML, in JSON or in a script, or that are too long to fit.
 pub(super) fn hostile_series() -> Vec<Series> {
     let script = "</script><script>alert(\"it's\")</script>";
     let quotes = "a \"b\" & 'c' \\ \u{1}";

@@ -18,9 +18,9 @@ const SHARED: usize = 6;
 /// A line of a block, by the values with a stroke in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Lane<'a> {
-    /// For one of the numbers from the first to the second.
+    /// The numbers from the first to the second.
     Numbers(u32, u32),
-    /// For one of a number of words from the first to the second, or for a list with one of them.
+    /// The words from the first to the second; also lists that contain one of these words.
     Words(&'a str, &'a str, usize),
     Nothing,
     Unknown,

@@ -1,4 +1,4 @@
-//! The question, and the path of its parts to the output.
+//! The parsed question of a forecast, and the parallel drawing of its parts.
 //!
 //! Parts are computed and drawn on several threads and printed in order, so that the output is
 //! the same for any number of threads. Each output decides the drawing of a part.
@@ -21,8 +21,8 @@ use crate::input::{Input, InputPlace};
 /// The parsed question.
 pub(super) struct Question<'a> {
     pub(super) input: &'a Input,
-    /// One for each place, in their order.
-    pub(super) forecasts: Vec<OfPlace<'a>>,
+    /// The forecast of each place, in the order of the places.
+    pub(super) forecasts: Vec<PlaceForecast<'a>>,
     pub(super) view: View,
     /// The number of threads.
     pub(super) threads: usize,
@@ -37,7 +37,7 @@ pub(super) struct Invocation {
 }
 
 /// The forecast of one place.
-pub(super) struct OfPlace<'a> {
+pub(super) struct PlaceForecast<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) forecast: Forecast<'a>,
     /// The requested `CronJobs`.
@@ -47,20 +47,20 @@ pub(super) struct OfPlace<'a> {
 /// The part to draw.
 #[derive(Clone, Copy)]
 pub(super) struct PartContext<'a> {
-    /// Its number among those of all places.
+    /// The index of the part among the parts of all places.
     pub(super) index: usize,
     pub(super) place: &'a InputPlace,
-    /// Whether it is the first of its place.
+    /// Whether the part is the first of its place.
     pub(super) is_first: bool,
 }
 
-/// The assumptions, each with the number of its place.
+/// Assumptions, each with the index of its place.
 pub(super) type Assumptions = BTreeSet<(Assumption, usize)>;
 
 /// The maximum number of pairs of values and pods for which the deciding windows are computed.
 const MAX_PAIRS: usize = 1_000_000;
 
-/// The period shown, and the zone.
+/// The displayed period and zone.
 #[derive(Clone, Copy)]
 pub(super) struct View {
     pub(super) period: Period,
@@ -77,11 +77,11 @@ const ONE_WRITE: usize = 4 * 1024;
 struct PartOutput {
     /// The drawing of the part, or a piece of the drawing.
     drawn: Vec<u8>,
-    /// The assumptions; present once the drawing is complete.
+    /// The assumptions of the part; `None` until the drawing is complete.
     assumptions: Option<Vec<(Assumption, usize)>>,
 }
 
-/// The writer of a part, which passes on the drawn bytes once there are enough.
+/// The writer of a part. It passes the drawn bytes on in large pieces.
 pub(super) struct PartWriter<'a> {
     written: Vec<u8>,
     hand: &'a mut dyn FnMut(PartOutput) -> anyhow::Result<()>,
@@ -100,7 +100,7 @@ impl Question<'_> {
     pub(super) fn occurrences(
         &self,
     ) -> impl Iterator<Item = (&InputPlace, &ShownCronJob, Timestamp)> {
-        self.forecasts.iter().flat_map(|OfPlace { place, cron_jobs, .. }| {
+        self.forecasts.iter().flat_map(|PlaceForecast { place, cron_jobs, .. }| {
             let starts = cron_jobs::in_order(cron_jobs.iter().copied(), self.view.period);
             starts.map(move |(job, at)| (*place, job, at))
         })
@@ -112,7 +112,7 @@ impl Question<'_> {
     }
 
     /// The forecast of a part, the index of its place, and the index of the part in the forecast.
-    fn find(&self, index: usize) -> Option<(&OfPlace<'_>, usize, usize)> {
+    fn find(&self, index: usize) -> Option<(&PlaceForecast<'_>, usize, usize)> {
         let mut before = 0;
         for (number, of_place) in self.forecasts.iter().enumerate() {
             let count = of_place.forecast.len();
@@ -135,7 +135,7 @@ impl Question<'_> {
         drawn(&context.place.world, &part.series, self.overlaps(context, part))
     }
 
-    /// Finds the windows and firings that do not decide about a series of a part, by its position.
+    /// Finds the overridden windows and firings of a series, by the index of the series in the part.
     pub(super) fn overlaps<'p>(
         &'p self,
         context: PartContext<'_>,
@@ -154,8 +154,8 @@ impl Question<'_> {
         }
     }
 
-    /// Draws every part with its index, and writes the parts one after the other. Returns their
-    /// assumptions.
+    /// Draws every part with its index, and writes the parts one after the other. Returns the assumptions of all
+    /// parts.
     pub(super) fn write_parts(
         &self,
         draw: impl Fn(PartContext<'_>, &Part, &mut PartWriter<'_>) -> anyhow::Result<()> + Sync,
@@ -164,7 +164,8 @@ impl Question<'_> {
         let mut progress = Progress::new("forecasting", self.count());
         let mut assumptions = Assumptions::new();
         let find_and_draw = |index, hand: &mut dyn FnMut(PartOutput) -> anyhow::Result<()>| {
-            let Some((OfPlace { place, forecast, .. }, number, own)) = self.find(index) else {
+            let Some((PlaceForecast { place, forecast, .. }, number, own)) = self.find(index)
+            else {
                 return Ok(());
             };
             let part = forecast.part(own);
@@ -187,13 +188,13 @@ impl Question<'_> {
     }
 
     /// Computes a value for each part with the index of its place, without drawing.
-    pub(super) fn of_each_part<T: Send>(
+    pub(super) fn map_parts<T: Send>(
         &self,
         doing: &'static str,
         find: impl Fn(usize, PartContext<'_>, &Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
         let of_part = |index| {
-            let (OfPlace { place, forecast, .. }, number, own) = self.find(index)?;
+            let (PlaceForecast { place, forecast, .. }, number, own) = self.find(index)?;
             let context = PartContext { index, place, is_first: own == 0 };
             Some(find(number, context, &forecast.part(own)))
         };
@@ -207,11 +208,11 @@ impl Question<'_> {
         let mut all: Vec<_> = self
             .forecasts
             .iter()
-            .flat_map(|OfPlace { place, forecast, cron_jobs }| {
+            .flat_map(|PlaceForecast { place, forecast, cron_jobs }| {
                 let policies: BTreeSet<PolicyName> =
                     forecast.targets().flat_map(|(_, policies)| policies.iter().cloned()).collect();
                 let touched = TouchedRule::all(&place.world, policies.into_iter(), period);
-                let of_jobs = TouchedRule::all_of_jobs(cron_jobs.iter().copied(), period);
+                let of_jobs = TouchedRule::for_jobs(cron_jobs.iter().copied(), period);
                 touched.into_iter().chain(of_jobs).map(|touched| (*place, touched))
             })
             .collect();
@@ -219,7 +220,7 @@ impl Question<'_> {
         all
     }
 
-    /// `in clusters/prod: `, or nothing for an assumption of all places.
+    /// The prefix `in clusters/prod: `; empty for an assumption of all places.
     pub(super) fn in_places(&self, places: &[usize]) -> String {
         let is_everywhere = places.len() == self.forecasts.len();
         let names = places.iter().filter_map(|it| self.forecasts.get(*it)?.place.name.as_deref());
@@ -241,7 +242,7 @@ pub(super) fn has_few_pairs(place: &InputPlace, part: &Part) -> bool {
 impl PartWriter<'_> {
     fn hand_over(&mut self, empty: Vec<u8>) -> io::Result<()> {
         let bytes = std::mem::replace(&mut self.written, empty);
-        // Most failures are failed writes, and the caller needs their kind.
+        // Most errors are failed writes, and the caller needs the error kind.
         let of_writing =
             |error: anyhow::Error| error.downcast::<io::Error>().unwrap_or_else(io::Error::other);
         (self.hand)(PartOutput { drawn: bytes, assumptions: None }).map_err(of_writing)

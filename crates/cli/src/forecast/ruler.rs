@@ -47,8 +47,8 @@ const STEPS: [Step; 14] = [
     step(Unit::Year, 1000, 365_250.0 * DAY, 5.0),
 ];
 
-/// The marks of a period on an axis of this many characters: as close as their labels allow,
-/// and always at round civil times.
+/// The marks of a period on an axis of this length in characters. They are as close as their labels allow, and always
+/// at round civil times.
 pub(super) fn marks(period: Period, zone: Zone, characters: f64) -> Vec<Mark> {
     let hours = period.to().duration_since(period.from()).as_secs_f64() / 3600.0;
     let fits = |step: &&Step| characters * step.hours / hours >= step.width + 2.0;
@@ -83,7 +83,7 @@ fn span(Step { unit, count, .. }: Step) -> Option<Span> {
 fn round_down(civil: DateTime, step: Step) -> DateTime {
     let date = civil.date();
     let midnight = date.at(0, 0, 0, 0);
-    // Each count divides the next larger unit.
+    // Each number divides the next larger unit.
     let floor = |value: i64| value - value.rem_euclid(step.count);
     match step.unit {
         Unit::Minute => {

@@ -1,7 +1,7 @@
 //! A series in one sentence: its values and their times, and the value otherwise.
 //!
 //! `30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; 200 Fri 2026-11-27 08:00 to 20:00; else 4`. Repetitions are
-//! found from the series alone, exactly: the rules behind it do not matter.
+//! found from the series alone, exactly: the rules do not matter.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::stretches::{edge, once};
 /// The maximum number of pieces of the sentence.
 const MAX_PIECES: usize = 5;
 
-/// The longest period that is drawn with characters; in a longer one, daily changes are too narrow.
+/// The maximum period that is drawn with characters; in a longer period, daily changes are too narrow.
 const MAX_DRAWN_PERIOD: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// The sentence for a period over which a drawing of characters would show nothing.
@@ -24,14 +24,14 @@ pub(super) fn for_long(series: &Series, view: View) -> Option<String> {
     sentence(series, view).filter(|_| length > MAX_DRAWN_PERIOD)
 }
 
-/// The sentence; `None` for a series without changes.
+/// The sentence about a series; `None` for a series without changes.
 pub(super) fn sentence(series: &Series, view: View) -> Option<String> {
     let stretches = stretches(series);
     let mut lengths: BTreeMap<Option<&Value>, i128> = BTreeMap::new();
     for (value, from, to) in &stretches {
         *lengths.entry(*value).or_default() += to.as_nanosecond() - from.as_nanosecond();
     }
-    // Of several with the same total length, the first in the order of values.
+    // Of several values with the same total duration, the first in the order of values.
     let most = lengths.iter().rev().max_by_key(|(_, length)| **length);
     let usual = *most?.0;
     if lengths.len() < 2 {
@@ -57,7 +57,7 @@ pub(super) fn sentence(series: &Series, view: View) -> Option<String> {
 /// A value from an instant to another.
 type ValueStretch<'a> = (Option<&'a Value>, Timestamp, Timestamp);
 
-/// Neighbors with the same value as one, even with different writers.
+/// The stretches of a series. Neighbors with the same value are merged, even with different writers.
 fn stretches(series: &Series) -> Vec<ValueStretch<'_>> {
     let mut all: Vec<ValueStretch<'_>> = Vec::new();
     for Segment { from, to, value, .. } in &series.segments {
@@ -76,7 +76,7 @@ fn pieces_of(value: Option<&Value>, all: &[ValueStretch<'_>], view: View) -> Vec
     times(&spans, view).into_iter().map(|when| format!("{value} {when}")).collect()
 }
 
-/// The times of these stretches; stretches that recur are one text.
+/// The times of these stretches. Recurring stretches are one text.
 pub(super) fn times(stretches: &[(Timestamp, Timestamp)], view: View) -> Vec<String> {
     let View { period, zone } = view;
     let civil = |(from, to): &(Timestamp, Timestamp)| CivilStretch {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::forecast::kinds::series;
 
-    /// Four weeks, with 30 replicas on working days but on one, on which it is 200.
+    /// Four weeks with 30 replicas on working days, except for one with 200.
     #[test]
     fn a_repetition_is_listed_once_and_each_exception_alone() {
         let from: Timestamp = "2026-11-09T00:00:00Z".parse().unwrap();
@@ -121,7 +121,7 @@ mod tests {
         };
         for day in 0..28 {
             let is_weekend = day % 7 > 4;
-            // The eighteenth day after the ninth is the 27th.
+            // Day 18 after 9 November is 27 November.
             let number = if is_weekend {
                 4
             } else if day == 18 {

@@ -17,7 +17,7 @@ use self::series::{height, place, write_series};
 use self::starts::write_starts;
 use super::WHY_EMPTY;
 use super::agreeing::Drawn;
-use super::question::{Assumptions, OfPlace, Question, View};
+use super::question::{Assumptions, PlaceForecast, Question, View};
 use super::ruler::marks;
 use super::text::in_zone;
 use crate::input::InputPlace;
@@ -25,7 +25,8 @@ use crate::markup::escaped;
 use crate::wall_clock::civil;
 use crate::wrapping::wrapped;
 
-/// Narrow for its letters, so that they can still be read when it is shown at half the width of a page.
+/// The width of the picture. It is narrow relative to its letters, so that they are readable when a page displays the
+/// picture at half its width.
 const WIDTH: u32 = 760;
 const LEFT: f64 = 16.0;
 const LENGTH: f64 = 728.0;
@@ -33,13 +34,13 @@ const HEAD: u32 = 72;
 /// The height of a line of text.
 const LINE: u32 = 22;
 const CHARACTER: f64 = 8.6;
-/// The approximate number of steps of a picture that are drawn singly, each with its title, and the minimum per block.
+/// The approximate number of steps of a picture that are drawn individually with a title, and the minimum per block.
 const STEPS: usize = 4500;
 const STEPS_OF_BLOCK: usize = 15;
-/// The number of letters in a line.
+/// The number of characters in a line.
 const LETTERS: usize = 84;
 
-/// Letters of 16, of which 8 are left at half the size.
+/// The font size is 16. At half the width of the picture it is 8.
 const STYLE: &str = "\
 text{font:16px system-ui,sans-serif;fill:#1c2733;pointer-events:none}.quiet{fill:#566575}.title{font-weight:600}\
 .page{fill:#fff}.mark{stroke:#d5dde5}.number{text-anchor:middle}\
@@ -52,7 +53,7 @@ text{font:16px system-ui,sans-serif;fill:#1c2733;pointer-events:none}.quiet{fill
 .nobody{fill:#1a232d;stroke:#9badbe}.at-most{fill:#1d4468}.at-least{fill:#7db8ee}\
 .warning,.contested{fill:#e5b567}}";
 
-/// The sort key of a row, as on the page, and its height.
+/// The sort key of a row, the same as on the page, and the height of the row.
 type MeasuredRow = ((String, String, Field), u32);
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
@@ -60,7 +61,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let targets: usize = question.forecasts.iter().map(|it| it.forecast.targets().count()).sum();
     let most_steps = (STEPS / targets.max(1)).max(STEPS_OF_BLOCK);
     // The position of a row depends on the heights of the rows before it.
-    let measured = question.of_each_part("measuring", |number, context, part| {
+    let measured = question.map_parts("measuring", |number, context, part| {
         let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
         let rows = question.drawn(context, part);
         let rows = rows.iter().map(|drawn| measure((view, most_steps), context.place, drawn));
@@ -87,7 +88,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         output,
     )?;
     let mut top = f64::from(end_of_series);
-    for OfPlace { place, cron_jobs, .. } in &question.forecasts {
+    for PlaceForecast { place, cron_jobs, .. } in &question.forecasts {
         for job in cron_jobs {
             write_starts(view, place.name.as_deref(), job, top, output)?;
             top += f64::from(starts::HEIGHT);
@@ -166,7 +167,7 @@ fn measure(
     ((group, drawn.title.clone(), drawn.series.field), height(view, most_steps, drawn))
 }
 
-/// The top of each row of each part, in their order on the page, and the height of all rows.
+/// The top of each row of each part, in the order of the page, and the height of all rows.
 fn tops(parts: &[Vec<MeasuredRow>]) -> (Vec<Vec<u32>>, u32) {
     let mut tops: Vec<Vec<u32>> = parts.iter().map(|rows| vec![HEAD; rows.len()]).collect();
     let all = parts.iter().enumerate().flat_map(|(part, rows)| {

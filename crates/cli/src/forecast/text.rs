@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 
 use self::series::{Room, write_series};
 use super::WHY_EMPTY;
-use super::question::{OfPlace, Question, View};
+use super::question::{PlaceForecast, Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
 use crate::formulas::Formulas;
@@ -24,7 +24,7 @@ const VALUE: Style = AnsiColor::Cyan.on_default().bold();
 
 /// The width of the value and the axis, left of the lanes.
 const MARGIN: usize = 13;
-/// The minimum width for lanes; a narrower terminal breaks the lines by itself.
+/// The minimum width for lanes; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 40;
 /// The maximum width with lanes.
 const WIDEST: usize = 400;
@@ -32,10 +32,10 @@ const WIDEST: usize = 400;
 /// The maximum number of listed starts of a `CronJob`.
 const NEXT_STARTS: usize = 3;
 
-/// The maximum number of listed clock changes; more are one line.
+/// The maximum number of listed clock changes; more clock changes are summarized in one line.
 const CLOCK_CHANGES: usize = 4;
 
-/// The maximum number of listed effects of clock changes on rules; the rest is counted.
+/// The maximum number of listed effects of clock changes on rules; further effects are counted.
 const TOUCHED_RULES: usize = 12;
 
 pub(super) fn write(
@@ -94,7 +94,7 @@ fn write_cron_jobs(question: &Question<'_>, output: &mut impl Write) -> io::Resu
     if question.has_cron_jobs() {
         writeln!(output, "\n{STRONG}CronJobs{STRONG:#}")?;
     }
-    for OfPlace { place, cron_jobs, .. } in &question.forecasts {
+    for PlaceForecast { place, cron_jobs, .. } in &question.forecasts {
         let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         for job in cron_jobs {
             let mut starts = job.starts(question.view.period).map(|at| civil(job.zone(), at));
@@ -140,7 +140,7 @@ fn write_head(question: &Question<'_>, output: &mut impl Write) -> io::Result<()
     Ok(())
 }
 
-/// A line for each clock change of the zone, or one for all where there are many.
+/// A line for each clock change of the zone; a single line if there are too many.
 fn warnings_of_clocks(zone: Zone, period: Period) -> Vec<String> {
     let changes: Vec<_> = zone.changes(period.from(), period.to()).collect();
     if let [first, .., last] = &changes[..]
@@ -159,7 +159,7 @@ fn warnings_of_clocks(zone: Zone, period: Period) -> Vec<String> {
     changes.iter().map(warning).collect()
 }
 
-/// `shop-hours open`.
+/// The name of a rule or policy in a lane, such as `shop-hours open`.
 pub(crate) fn writer_name(origin: &Origin) -> Option<String> {
     let writer = origin.writer.as_ref()?;
     let policy = writer.policy.identity.name();
@@ -169,7 +169,7 @@ pub(crate) fn writer_name(origin: &Origin) -> Option<String> {
     })
 }
 
-/// ` (Europe/Berlin)`; empty for UTC, because a time in UTC already names it.
+/// The suffix ` (Europe/Berlin)`; empty for UTC, because a time in UTC already includes it.
 pub(crate) fn in_zone(zone: Zone) -> String {
     if zone == Zone::utc() { String::new() } else { format!(" ({zone})") }
 }

@@ -16,7 +16,7 @@ use crate::files::Targets;
 /// The maximum number of names in the name of a group of places.
 const MAX_NAMES: usize = 3;
 
-/// The places of the objects that were read. Places with the same policies and targets are one.
+/// The places of the objects that were read. Places with the same policies and targets are merged.
 pub(super) fn grouped(
     objects: &[InputObject],
     reading: &Reading,
@@ -89,7 +89,7 @@ pub(super) fn grouped(
     groups.into_iter().map(input_place).collect()
 }
 
-/// The name of several places that are reported as one.
+/// The name of several merged places.
 pub(crate) fn together(names: &[&str]) -> String {
     let more = names.len().saturating_sub(MAX_NAMES);
     let name = names[..names.len() - more].join(", ");
@@ -106,7 +106,7 @@ struct Content {
     cron_jobs: Vec<usize>,
 }
 
-/// The places with the same content.
+/// A group of places with the same content.
 #[derive(Default)]
 struct Group {
     content: Content,
@@ -143,7 +143,7 @@ fn relevant_objects(objects: &[InputObject], here: &[usize], also: &Targets) -> 
         let checked = &objects[*position].checked;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
         let makes_pods = matches!(checked.kind.role(), Role::Workload { .. } | Role::Bounds);
-        // An object that keeps a target within bounds affects it too.
+        // An object that keeps a target within bounds affects the target too.
         let bounds_target =
             checked.scales.as_ref().is_some_and(|it| targets.contains(it.identity()));
         let is_read = read_kinds.contains(&checked.kind);

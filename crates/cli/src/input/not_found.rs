@@ -15,12 +15,13 @@ use crate::subject::{POD, Subject, called};
 pub(crate) type Version<'a> = (&'static str, &'a [InputPlace]);
 
 impl Subject {
-    /// An error for a name that fits nothing.
+    /// The error for a name without a match.
     pub(crate) fn not_found(&self, argument: &'static str, places: &[InputPlace]) -> ArgumentError {
         self.not_found_in(argument, &[("", places)])
     }
 
-    /// The same for several versions of the files. Names that some of them lack are marked.
+    /// The error for a name without a match in several versions of the files. Names that some versions lack are
+    /// marked.
     pub(crate) fn not_found_in(
         &self,
         argument: &'static str,

@@ -1,4 +1,4 @@
-//! The input of one cluster: its world, and the written form of its objects. `grouping` decides which objects it has.
+//! The input of one cluster: its world, and the written form of its objects. `grouping` determines its objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 use crate::cron_jobs::{ShownCronJob, WrittenAt};
 use crate::selector::Labels;
 
-/// An object, and data that its checked form lacks.
+/// A checked object, and data that the checked form lacks.
 pub(crate) struct InputObject {
     pub(crate) checked: CheckedObject,
-    /// The `apiVersion` it is written in.
+    /// The `apiVersion` in the written form.
     pub(crate) api_version: String,
     pub(crate) labels: Labels,
     pub(crate) names_its_namespace: bool,
@@ -31,7 +31,7 @@ pub(crate) struct InputObject {
 /// The input of one cluster.
 #[derive(Default)]
 pub(crate) struct InputPlace {
-    /// Its name, if there are several.
+    /// The name; `None` for the only place.
     pub(crate) name: Option<String>,
     /// The names of the places with this input.
     pub(crate) stands_for: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct InputPlace {
     pub(crate) left_out: BTreeSet<String>,
     /// The assumptions, each with its family.
     pub(crate) assumed: BTreeSet<(Family, String)>,
-    /// The start of all policies, as a sentence, if one was specified.
+    /// The specified start of all policies, as a sentence; `None` for the default.
     pub(crate) begins: Option<String>,
     /// The `CronJobs`, which Kubernetes starts by the clock.
     pub(crate) cron_jobs: Vec<ShownCronJob>,
@@ -50,14 +50,14 @@ pub(crate) struct InputPlace {
     pub(crate) initial: AssumedValues,
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
-    /// The target that each policy names, even if it cannot be used.
+    /// The target that each policy names, including unusable policies.
     named_targets: BTreeMap<Identity, Identity>,
     /// The index of each object in the reading.
     pub(crate) positions: BTreeMap<Identity, usize>,
 }
 
 impl InputPlace {
-    /// The place of these objects, each with its index in what was read.
+    /// The place of these objects, each with its index in the reading.
     pub(crate) fn new<'a>(
         objects: impl Iterator<Item = (usize, &'a InputObject)> + Clone,
         name: Option<String>,
@@ -109,7 +109,7 @@ impl InputPlace {
         used.or_else(|| self.named_targets.get(&policy.identity).cloned())
     }
 
-    /// The name of an object that was read.
+    /// The name of a read object.
     pub(crate) fn object_at(&self, position: usize) -> Option<&Identity> {
         self.positions.iter().find(|(_, it)| **it == position).map(|(identity, _)| identity)
     }
@@ -119,7 +119,8 @@ impl InputPlace {
         Arc::make_mut(&mut self.world.objects.exempt).mark_namespace(name, NamespaceMark::Present);
     }
 
-    /// Exempts the objects in these namespaces too. Lists the exempt policies, so all objects must be known.
+    /// Exempts the objects in these namespaces too. Also records the exempt policies, so the caller must add all
+    /// objects first.
     pub(crate) fn exempt(&mut self, namespaces: &[String]) {
         let exempt = Arc::make_mut(&mut self.world.objects.exempt);
         *exempt = std::mem::take(exempt).with_namespaces(namespaces);
@@ -194,8 +195,8 @@ impl InputPlace {
         }
     }
 
-    /// Adds the pods and nodes of policies for QoS levels. A template represents the pods of its workload, unless
-    /// there is a pod that it may have created.
+    /// Adds the pods and nodes of policies for QoS levels. A template represents the pods of its workload, unless a
+    /// pod exists that may belong to the workload.
     pub(super) fn add_pods<'a>(
         &mut self,
         pods: impl Iterator<Item = &'a ReadPod>,
@@ -251,7 +252,7 @@ impl InputPlace {
         self.labels.get(identity)
     }
 
-    /// The `apiVersion` in which an object is written or a policy names it.
+    /// The `apiVersion` of an object, as written or as referenced by a policy, or else the default of its kind.
     pub(crate) fn api_version(&self, identity: &Identity) -> String {
         let written = self.api_versions.get(identity).cloned();
         let usual = || Kind::of_object(identity).map(Kind::api_version);
@@ -273,7 +274,7 @@ impl InputPlace {
         self.written_reference(&job.identity, job.written_at.as_ref())
     }
 
-    /// The reference to an object that may be one of several with its name.
+    /// The reference to an object whose name may not be unique.
     pub(crate) fn written_reference(
         &self,
         identity: &Identity,
@@ -325,7 +326,7 @@ impl<'a> PodsByLabel<'a> {
     }
 }
 
-/// The objects with a unique name, in their order. Two objects of one name are both unreliable.
+/// The objects with a unique name, in their order. Two objects of one name are both excluded.
 fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> Vec<(Identity, Thing)> {
     let all: Vec<(Identity, Thing)> = named.collect();
     let mut times: BTreeMap<Identity, u32> = BTreeMap::new();
@@ -335,7 +336,7 @@ fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> Vec<(Identity,
     all.into_iter().filter(|(identity, _)| times[identity] == 1).collect()
 }
 
-/// The names of several objects. Two objects of one name are both unreliable.
+/// The names that several objects share. All objects of such a name are excluded.
 fn duplicates<'a>(objects: impl Iterator<Item = &'a InputObject>) -> BTreeSet<Identity> {
     let mut seen = BTreeSet::new();
     let identities = objects.filter_map(|object| object.checked.identity.clone());

@@ -55,7 +55,7 @@ fn assume_initial_value(text: &str, places: &mut [InputPlace]) -> Result<(), Arg
     Ok(())
 }
 
-/// No autoscaler has a lower bound above its upper one.
+/// A lower bound above the upper bound of an autoscaler is an error.
 fn check_bounds(text: &str, place: &InputPlace) -> Result<(), ArgumentError> {
     let initial = &place.initial;
     for ((object, field), min) in initial.iter().filter(|((_, it), _)| *it == Field::MinReplicas) {

@@ -16,7 +16,7 @@ pub(super) struct Stated<'a> {
     numbers: Vec<f64>,
 }
 
-/// Reads all samples. A query may have several.
+/// Reads all samples. A query may have several samples.
 pub(super) fn read(texts: &[String]) -> Result<Vec<Stated<'_>>, ArgumentError> {
     let mut all: Vec<Stated<'_>> = Vec::new();
     for text in texts {
@@ -57,7 +57,7 @@ impl Stated<'_> {
     }
 }
 
-/// A query may have equals signs of its own; the number has none.
+/// A query may contain equals signs; the number cannot.
 fn parse(text: &str) -> Result<(&str, f64), ArgumentError> {
     let wrong = || {
         let message = "write a query, as in the autoscaler, and a number, such as \

@@ -9,7 +9,7 @@ use super::over_time::{FindingsByObject, rule_field};
 use crate::forecast::in_order::{collected, threads};
 use crate::input::InputPlace;
 
-/// The findings about demands that do not fit in the places that have them. A demand has the index of its place.
+/// The findings about demands that exceed the capacity of their places. A demand contains the index of its place.
 pub(super) fn findings(
     reading: &Reading,
     places: &[InputPlace],
@@ -19,14 +19,14 @@ pub(super) fn findings(
     let mut by_object = FindingsByObject::default();
     for (number, demand) in demands.iter().enumerate() {
         let Some(place) = places.iter().find(|it| it.numbers.contains(&number)) else { continue };
-        for (object, finding) in of_place(place, demand, period)? {
+        for (object, finding) in for_place(place, demand, period)? {
             by_object.add(object, finding, number);
         }
     }
     Ok(by_object.placed_findings(reading, demands.len()).collect())
 }
 
-fn of_place(
+fn for_place(
     place: &InputPlace,
     demand: &Demand,
     period: Period,

@@ -47,8 +47,8 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
     Ok(all)
 }
 
-/// Writes a file that is unchanged since it was read, as a whole or not at all. Returns the reason if it does not
-/// write it.
+/// Writes a file that is unchanged since it was read, as a whole or not at all. Returns the reason for an unwritten
+/// file.
 fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'static str>> {
     // A link keeps its target.
     let path = fs::canonicalize(path)?;

@@ -24,7 +24,7 @@ use crate::input::{InputPlace, places_of};
 /// The period for which policies run.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 731);
 
-/// Runs the checked policies. Afterwards, `checked` has only the findings of each object.
+/// Runs the checked policies. Leaves only the findings of each object in `checked`.
 pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let objects = std::mem::take(&mut checked.everything.objects);
     let writers = writers(&checked.everything.findings, &objects);
@@ -65,7 +65,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     over_time.extend(fitting::findings(reading, &places, &demands, period)?);
     let of_pods = over_time.iter().filter(|it| it.finding.code == Code::UnitsTooSmall);
     let of_pods: BTreeSet<Option<usize>> = of_pods.map(|it| it.object).collect();
-    // A finding from a run has the instants and the numbers; one from the fields of the same object has not.
+    // A finding from a run has the instants and the numbers; a finding from the fields of the same object lacks them.
     checked.everything.findings.retain(|it| match it.finding.code {
         Code::UnitsTooSmall => !of_pods.contains(&it.object),
         Code::TwoWriters => {
@@ -81,7 +81,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     Ok(over_time)
 }
 
-/// The findings, by the index of the object, each with the places in which it holds.
+/// The findings, by the index of the object, each with the affected places.
 #[derive(Default)]
 pub(super) struct FindingsByObject(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
 
@@ -95,8 +95,7 @@ impl FindingsByObject {
         }
     }
 
-    /// Each finding once: without a place if it holds in all `count` places, and with the first one if it holds in
-    /// some.
+    /// Each finding once: without a place if all `count` places have it, and with the first affected place otherwise.
     pub(super) fn placed_findings(
         self,
         reading: &Reading,
@@ -111,8 +110,8 @@ impl FindingsByObject {
     }
 }
 
-/// The policies that do nothing because of their namespace. The annotation on a policy or its target is
-/// intentional, and not reported.
+/// The policies that do nothing because of their namespace. An annotation on a policy or its target is intentional,
+/// and not reported.
 fn exempt_policies(place: &InputPlace) -> Vec<(usize, Finding)> {
     let of_policy = |policy: PolicyName| {
         let fix = match place.world.why_exempt(&policy)? {
@@ -141,7 +140,7 @@ fn is_run(place: &InputPlace, policy: &Identity) -> bool {
     place.world.slim_of(&policy).is_some()
 }
 
-/// The objects that their fields make one of two writers.
+/// The objects whose fields make them one of two writers.
 fn writers(findings: &[PlacedFinding], objects: &[CheckedObject]) -> BTreeMap<usize, Identity> {
     let of_two = findings.iter().filter(|it| it.finding.code == Code::TwoWriters);
     let writers = of_two.filter_map(|it| {
@@ -151,7 +150,7 @@ fn writers(findings: &[PlacedFinding], objects: &[CheckedObject]) -> BTreeMap<us
     writers.collect()
 }
 
-/// The rules whose winner in a common minute is already reported, each with the first such instant.
+/// The rules with an already reported winner in a common minute, each with the first such instant.
 fn meeting(findings: &[PlacedFinding]) -> BTreeSet<(usize, FieldPath, Timestamp)> {
     let meet = findings.iter().filter(|it| it.finding.code == Code::SameMinute);
     let meeting =
@@ -225,7 +224,7 @@ fn position(place: &InputPlace, forecast_finding: &ForecastFinding) -> Option<(u
     Some((object, field.unwrap_or_else(|| (&spec).into())))
 }
 
-/// The field of a selector: of the rule or unit at a position, or of the policy as a whole.
+/// The field of a selector: of the rule or unit at an index, or of the whole policy.
 fn selector_field(
     place: &InputPlace,
     policy: &PolicyName,

@@ -11,9 +11,9 @@ use crate::cron_jobs::{STARTS, ShownCronJob, WrittenAt};
 /// The kinds of next actions.
 #[derive(Clone)]
 pub(super) enum NextEntry<'a> {
-    /// By a policy.
+    /// An event of a policy.
     Event(Event),
-    /// A Job is started at an instant.
+    /// A Job start at an instant.
     Start(&'a ShownCronJob, Timestamp),
 }
 
@@ -25,7 +25,7 @@ impl NextEntry<'_> {
         }
     }
 
-    /// The policy and its target. A `CronJob` sets no field, and is both.
+    /// The policy and its target. A `CronJob` sets no field, so it stands for both.
     pub(super) fn objects(&self) -> (&Identity, &Identity) {
         match self {
             NextEntry::Event(event) => (&event.policy.identity, &event.target),
@@ -47,7 +47,7 @@ impl NextEntry<'_> {
         }
     }
 
-    /// The location of a `CronJob`, if another one has the same name.
+    /// The location of a `CronJob`; `None` if its name is unique.
     pub(super) fn written_at(&self) -> Option<&WrittenAt> {
         match self {
             NextEntry::Event(_) => None,
@@ -55,7 +55,7 @@ impl NextEntry<'_> {
         }
     }
 
-    /// The effect of a clock change on it, if any.
+    /// The effect of a clock change on the action; `None` if unaffected.
     pub(super) fn effect(&self, world: &World) -> Option<ClockEffect> {
         match self {
             NextEntry::Event(event) => TouchedRule::effect_on_event(world, event),

@@ -20,7 +20,7 @@ use crate::invisible::printable;
 
 /// The first `count` actions of a period in the cluster of a kubeconfig, whose policies follow this clock. Reading the
 /// cluster blocks the thread.
-pub(crate) fn of_cluster(
+pub(crate) fn for_cluster(
     kubeconfig: PathBuf,
     clock: PolicyClock,
     period: Period,
@@ -36,8 +36,8 @@ pub(crate) fn of_cluster(
     Ok(lines.collect())
 }
 
-/// `Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`. The line omits the value before, which is the
-/// current one.
+/// `Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`. The line omits the previous value, which is the
+/// current value.
 fn line(entry: &NextEntry<'_>) -> String {
     let event = match entry {
         NextEntry::Event(event) => event,

@@ -75,7 +75,7 @@ fn write_event(
     writeln!(output, "  {}", printable(&entry_line(event, count)))
 }
 
-/// An action and the number of its pods, on a line.
+/// Writes an action and the number of its pods on a line.
 pub(super) fn entry_line(entry: &NextEntry<'_>, count: usize) -> String {
     let event = match entry {
         NextEntry::Event(event) => event,

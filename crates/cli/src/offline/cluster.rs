@@ -1,4 +1,4 @@
-//! The replacement of the cluster in a build without the feature `cluster`: hidden flags, and an error with a fix.
+//! The replacement of `cluster.rs` in a build without the feature `cluster`: hidden flags, and an error with a fix.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) const BUILD: &str = ", offline build";
 /// An argument of each command that reads a cluster if no files are named.
 pub(crate) const KUBECONFIG: &str = "kubeconfig";
 
-/// The flags of a build that reads clusters: each is an error that states the fix.
+/// The flags of a build that reads clusters. Each flag causes an error with the fix.
 #[derive(Args, Clone)]
 pub(crate) struct ClusterArguments {
     #[arg(id = KUBECONFIG, long, value_name = "FILE", hide = true, value_parser = refused::<String>)]
@@ -38,13 +38,13 @@ impl ClusterArguments {
         self.all_namespaces
     }
 
-    /// Fails.
+    /// Always fails, because this build reads no cluster.
     #[expect(clippy::unused_self, reason = "the same call watches a cluster in other builds")]
     pub(crate) fn changes(&self, _: Option<&str>, _: Timestamp) -> anyhow::Result<Changes> {
         refused("").map_err(anyhow::Error::msg)
     }
 
-    /// Fails.
+    /// Always fails, because this build reads no cluster.
     #[expect(clippy::unused_self, reason = "the same call reads a cluster in other builds")]
     pub(crate) fn load(&self, _: &ClusterRequest<'_>) -> anyhow::Result<Input> {
         refused("").map_err(anyhow::Error::msg)
@@ -58,7 +58,7 @@ pub(crate) struct WatchArguments {
     pub(crate) watch: bool,
 }
 
-/// None: this build watches no cluster.
+/// A type without values, because this build watches no cluster.
 pub(crate) enum Changes {}
 
 impl Changes {

@@ -1,10 +1,10 @@
-//! The replacement of the kubeconfig in a build without the feature `cluster`: nothing.
+//! The replacement of the kubeconfig in a build without the feature `cluster`.
 
 use std::iter;
 
 use super::line::Line;
 
-/// None: this build reads no kubeconfig.
+/// No names, because this build reads no kubeconfig.
 pub(crate) fn namespaces(_: &Line) -> impl Iterator<Item = String> {
     iter::empty()
 }

@@ -1,5 +1,5 @@
-//! The commands that a build without the feature `cluster` lacks. Its help omits them; a call of one reports the way to
-//! get it.
+//! The commands that a build without the feature `cluster` lacks. The help omits these commands. Running one of them
+//! reports how to get a build with it.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -42,7 +42,7 @@ impl ProcessCommand {
     }
 }
 
-/// The command line with a note in the help of each command whose default is to read a cluster, and of the program.
+/// The command line with a note in the help of the program and of each command that reads a cluster by default.
 pub(crate) fn described(command: Command) -> Command {
     let described = |command: Command| {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

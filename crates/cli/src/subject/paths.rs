@@ -9,7 +9,7 @@ use almanac_api::kinds::kind_named;
 /// Standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// The paths among the words, and the names. `may_be_paths` is whether a word that can be both is a path.
+/// The paths among the words, and the names. `may_be_paths` decides about a word that can be both.
 pub(crate) fn split_words(words: &[String], may_be_paths: bool) -> (Vec<String>, Vec<String>) {
     let mut follows_kind = false;
     words.iter().cloned().partition(|word| {

@@ -7,7 +7,7 @@ use super::{Subject, called};
 
 impl Subject {
     /// The text to type for the object with the nearest name, if one is near enough. Another namespace counts as one
-    /// letter. The kind may be after the name.
+    /// character. The kind may be after the name.
     pub(crate) fn similar(&self, known: impl Iterator<Item = Identity>) -> Option<String> {
         let known: Vec<Identity> = known.collect();
         self.nearest(&known).or_else(|| self.reversed()?.nearest(&known))
@@ -35,11 +35,12 @@ impl Subject {
     }
 }
 
-/// The number of letters in which two names differ, ignoring case, if they are few: one in a short name.
+/// The number of characters in which two names differ, ignoring case; `None` if too many. A short name may differ in
+/// one character.
 fn near(typed: &str, name: &str) -> Option<usize> {
     // A longer name is not a typo, and the comparison would take long.
-    const LONGEST: usize = 64;
-    if typed.len() > LONGEST {
+    const MAX_LENGTH: usize = 64;
+    if typed.len() > MAX_LENGTH {
         return None;
     }
     let distance = strsim::osa_distance(&typed.to_ascii_lowercase(), &name.to_ascii_lowercase());

@@ -5,7 +5,7 @@ use std::io::Write;
 use almanac_calendar::ClockEffect;
 
 use super::Question;
-use super::objects::{OfObject, ScheduleLookup};
+use super::objects::{ObjectSchedule, ScheduleLookup};
 use crate::clock_changes::Touches;
 use crate::csv::Row;
 
@@ -16,13 +16,13 @@ const OF_OBJECT: usize = 6;
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(HEAD.as_bytes())?;
-    write_rows(question, || Row::of_names(&[""; OF_OBJECT]), "", output)
+    write_rows(question, || Row::from_names(&[""; OF_OBJECT]), "", output)
 }
 
 /// Writes the schedules of objects.
-pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn write_all(all: &[ObjectSchedule<'_>], output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(HEAD.as_bytes())?;
-    for OfObject { place, identity, written_at, rule, lookup } in all {
+    for ObjectSchedule { place, identity, written_at, rule, lookup } in all {
         let ScheduleLookup::When(question) = lookup else { continue };
         let object = || {
             let row = Row::default().cell(place.name.as_deref().unwrap_or_default());

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Question;
-use super::objects::{OfObject, ScheduleLookup};
+use super::objects::{ObjectSchedule, ScheduleLookup};
 use crate::cron_jobs::called;
 use crate::ics::{self, CalendarEvent};
 use crate::wall_clock::civil;
@@ -25,9 +25,9 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
 }
 
 /// Writes the schedules of objects.
-pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn write_all(all: &[ObjectSchedule<'_>], output: &mut impl Write) -> anyhow::Result<()> {
     ics::begin("Almanac", output)?;
-    for OfObject { place, identity, written_at, rule, lookup } in all {
+    for ObjectSchedule { place, identity, written_at, rule, lookup } in all {
         let ScheduleLookup::When(question) = lookup else { continue };
         let name = called(identity, written_at.as_ref());
         let rule = rule.as_deref().unwrap_or_default();

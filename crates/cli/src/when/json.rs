@@ -9,14 +9,14 @@ use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 use serde_json::Value;
 
 use super::Question;
-use super::objects::{OfObject, ScheduleLookup};
+use super::objects::{ObjectSchedule, ScheduleLookup};
 use crate::clock_changes::Touches;
 use crate::findings;
 use crate::input::Input;
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
     let effects = effects(question);
-    let answer = ScheduleDocument {
+    let document = ScheduleDocument {
         schema: "almanac/when/v1",
         zone: question.schedule.zone().name(),
         tzdata: tzdata_version(),
@@ -25,7 +25,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
         items: Items { question, effects: &effects },
         clock_changes: clock_changes(&effects),
     };
-    serde_json::to_writer_pretty(&mut *output, &answer)?;
+    serde_json::to_writer_pretty(&mut *output, &document)?;
     writeln!(output)?;
     Ok(())
 }
@@ -33,16 +33,16 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
 /// Writes the schedules of objects.
 pub(super) fn write_all(
     input: &Input,
-    all: &[OfObject<'_>],
+    all: &[ObjectSchedule<'_>],
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let answer = Answers {
+    let document = SchedulesDocument {
         schema: "almanac/schedules/v1",
         tzdata: tzdata_version(),
         schedules: ObjectSchedules(all),
         findings: input.items(),
     };
-    serde_json::to_writer_pretty(&mut *output, &answer)?;
+    serde_json::to_writer_pretty(&mut *output, &document)?;
     writeln!(output)?;
     Ok(())
 }
@@ -58,7 +58,7 @@ fn clock_changes(effects: &[ClockEffect]) -> Vec<ClockChange> {
 }
 
 #[derive(serde::Serialize)]
-struct Answers<'a> {
+struct SchedulesDocument<'a> {
     schema: &'static str,
     tzdata: &'static str,
     schedules: ObjectSchedules<'a>,
@@ -66,12 +66,12 @@ struct Answers<'a> {
 }
 
 /// The schedules of objects, serialized one by one.
-struct ObjectSchedules<'a>(&'a [OfObject<'a>]);
+struct ObjectSchedules<'a>(&'a [ObjectSchedule<'a>]);
 
 impl Serialize for ObjectSchedules<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for OfObject { place, identity, written_at, rule, lookup } in self.0 {
+        for ObjectSchedule { place, identity, written_at, rule, lookup } in self.0 {
             let object = place.written_reference(identity, written_at.as_ref());
             let (place, rule) = (place.name.as_deref(), rule.as_deref());
             let about = AboutObject { object, place, rule, ..AboutObject::default() };
@@ -96,7 +96,7 @@ impl Serialize for ObjectSchedules<'_> {
     }
 }
 
-/// The fields about an object. Without a known schedule there are no zone, no description and no items.
+/// The fields about an object. Without a known schedule, the zone, the description and the items are absent.
 #[derive(Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AboutObject<'a> {

@@ -14,10 +14,10 @@ use crate::input::{Input, InputPlace};
 use crate::subject::Subject;
 
 /// The schedule of an object, or of one of its rules.
-pub(super) struct OfObject<'a> {
+pub(super) struct ObjectSchedule<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) identity: Identity,
-    /// The location of a `CronJob`, if another one has the same name.
+    /// The location of a `CronJob`; `None` if its name is unique.
     pub(super) written_at: Option<WrittenAt>,
     pub(super) rule: Option<String>,
     pub(super) lookup: ScheduleLookup,
@@ -26,35 +26,41 @@ pub(super) struct OfObject<'a> {
 /// The result for an object.
 pub(super) enum ScheduleLookup {
     When(Question),
-    /// The times are unknown. Has the reasons.
+    /// The times are unknown. Contains the reasons.
     Unknown(Vec<String>),
 }
 
-/// The schedules of the requested objects, place by place: of policies rule by rule, then of `CronJobs`.
+/// The schedules of the requested objects, place by place: first each rule of the policies, then the `CronJobs`.
 pub(super) fn schedules<'a>(
     input: &'a Input,
     only: &[Subject],
     question: impl Fn(Schedule) -> Result<Question, ArgumentError>,
-) -> Result<Vec<OfObject<'a>>, ArgumentError> {
+) -> Result<Vec<ObjectSchedule<'a>>, ArgumentError> {
     let mut all = Vec::new();
     for place in &input.places {
         for policy in policies(input, place, only) {
             for rule in place.world.schedules(&policy) {
                 let name = rule.rule.to_string();
-                let lookup = ScheduleLookup::When(question(of_rule(rule))?);
+                let lookup = ScheduleLookup::When(question(for_rule(rule))?);
                 let identity = policy.identity.clone();
-                all.push(OfObject { place, identity, written_at: None, rule: Some(name), lookup });
+                all.push(ObjectSchedule {
+                    place,
+                    identity,
+                    written_at: None,
+                    rule: Some(name),
+                    lookup,
+                });
             }
         }
         let is_named =
             |job: &&ShownCronJob| only.is_empty() || only.iter().any(|it| it.fits(&job.identity));
         for job in place.cron_jobs.iter().filter(is_named) {
-            let lookup = match of_job(job) {
+            let lookup = match for_job(job) {
                 Some(schedule) => ScheduleLookup::When(question(schedule)?),
                 None => ScheduleLookup::Unknown(job.notes().collect()),
             };
             let (identity, written_at) = (job.identity.clone(), job.written_at.clone());
-            all.push(OfObject { place, identity, written_at, rule: None, lookup });
+            all.push(ObjectSchedule { place, identity, written_at, rule: None, lookup });
         }
     }
     Ok(all)
@@ -62,7 +68,7 @@ pub(super) fn schedules<'a>(
 
 fn policies(input: &Input, place: &InputPlace, only: &[Subject]) -> BTreeSet<PolicyName> {
     let world = &place.world;
-    // Policies for QoS levels apply to a whole cluster, so they count only if the scope has pods of theirs.
+    // Policies for QoS levels apply to a whole cluster, so they count only if they select pods in the scope.
     let is_relevant = |policy: &PolicyName| {
         let is_of_cluster = world.objects.seen_at.is_some() && policy.family == Family::QosLevels;
         !is_of_cluster || !world.footprint(policy).writes.is_empty()
@@ -74,16 +80,16 @@ fn policies(input: &Input, place: &InputPlace, only: &[Subject]) -> BTreeSet<Pol
     only.iter().flat_map(|subject| input.policies(place, subject)).collect()
 }
 
-fn of_rule(rule: RuleSchedule) -> Schedule {
+fn for_rule(rule: RuleSchedule) -> Schedule {
     let RuleSchedule { is_off, schedule, .. } = rule;
     let schedule = match schedule {
         engine::Schedule::Firings(firings) => {
             let meaning = without_zone(firings.describe(), firings.zone());
-            Schedule::of_firings(format!("fires {meaning}"), firings)
+            Schedule::from_firings(format!("fires {meaning}"), firings)
         }
         engine::Schedule::Windows(windows) => {
             let meaning = without_zone(windows.describe(), windows.zone());
-            Schedule::of_windows(meaning, windows)
+            Schedule::from_windows(meaning, windows)
         }
     };
     let notes = if is_off { vec!["is suspended or disabled".to_owned()] } else { Vec::new() };
@@ -97,9 +103,9 @@ fn without_zone(mut meaning: String, zone: Zone) -> String {
     meaning
 }
 
-fn of_job(job: &ShownCronJob) -> Option<Schedule> {
+fn for_job(job: &ShownCronJob) -> Option<Schedule> {
     let Starts::At(firings) = &job.job.starts else { return None };
     let meaning = format!("starts a Job {}", firings.cron().describe());
-    let schedule = Schedule::of_firings(meaning, firings.clone());
+    let schedule = Schedule::from_firings(meaning, firings.clone());
     Some(Schedule { notes: job.notes().collect(), is_off: job.job.is_suspended(), ..schedule })
 }

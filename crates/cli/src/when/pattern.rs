@@ -71,10 +71,10 @@ fn span_in(text: &str, error: &PatternError, lists: &[(PatternField, usize)]) ->
     }
 }
 
-/// The fields of a pattern, in the order they are written; `None` when there is none.
+/// The fields of a pattern, in written order; `None` without fields.
 ///
-/// The word before an equals sign is a name, and all from there to the next name is its list. The
-/// first name is all text before the first equals sign, so no text is ignored.
+/// The word before an equals sign is a name, and all text up to the next name is its list. The first name is all text
+/// before the first equals sign, so no text is ignored.
 fn assignments(text: &str) -> Option<Vec<Assignment>> {
     let mut equals = text.match_indices('=').map(|(at, _)| at);
     let first = equals.next()?;
@@ -90,7 +90,7 @@ fn assignments(text: &str) -> Option<Vec<Assignment>> {
     Some(assignments)
 }
 
-/// A part of the text without the spaces around it.
+/// A part of the text without surrounding spaces.
 fn trimmed(text: &str, part: Range<usize>) -> Range<usize> {
     let input = &text[part.clone()];
     let start = part.start + input.len() - input.trim_start().len();

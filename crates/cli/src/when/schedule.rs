@@ -17,9 +17,9 @@ use crate::clock_changes::ScheduleEvent;
 pub(super) struct Schedule {
     /// The meaning in a sentence, without the zone.
     pub(super) meaning: String,
-    /// Its unexpected effects, each in a sentence.
+    /// The unexpected effects of the schedule, each in a sentence.
     pub(super) notes: Vec<String>,
-    /// Whether it is suspended, so that it has no events.
+    /// Whether the schedule is suspended and therefore has no events.
     pub(super) is_off: bool,
     pub(super) shape: Shape,
 }
@@ -31,7 +31,7 @@ pub(super) enum Shape {
 }
 
 impl Schedule {
-    /// The typed schedule, if there is one.
+    /// The typed schedule; `None` if no schedule is typed.
     pub(super) fn check(
         arguments: &WhenArguments,
         expression: Option<&str>,
@@ -44,13 +44,13 @@ impl Schedule {
                 .map_err(|error| ArgumentError::new(argument, text, error.span(), error))?;
             let meaning = format!("fires {}", cron.describe());
             let notes = CronNote::all(text).iter().map(ToString::to_string).collect();
-            let schedule = Schedule::of_firings(meaning, cron.in_zone(zone));
+            let schedule = Schedule::from_firings(meaning, cron.in_zone(zone));
             return Ok(Some(Schedule { notes, ..schedule }));
         }
         if let Some(text) = &arguments.daily {
             let window = daily(text)?;
             let meaning = window.describe();
-            return Ok(Some(Schedule::of_windows(meaning, window.in_zone(zone))));
+            return Ok(Some(Schedule::from_windows(meaning, window.in_zone(zone))));
         }
         let (Some(start), Some(end_text)) = (&arguments.start, &arguments.end) else {
             return Ok(None);
@@ -59,14 +59,14 @@ impl Schedule {
         let window = PatternWindow::new(start, pattern("--end", end_text)?)
             .map_err(|error| ArgumentError::whole("--end", end_text, error))?;
         let meaning = window.describe();
-        Ok(Some(Schedule::of_windows(meaning, window.in_zone(zone))))
+        Ok(Some(Schedule::from_windows(meaning, window.in_zone(zone))))
     }
 
-    pub(super) fn of_firings(meaning: String, firings: Firings) -> Schedule {
+    pub(super) fn from_firings(meaning: String, firings: Firings) -> Schedule {
         Schedule { meaning, notes: Vec::new(), is_off: false, shape: Shape::Firings(firings) }
     }
 
-    pub(super) fn of_windows(meaning: String, windows: Windows) -> Schedule {
+    pub(super) fn from_windows(meaning: String, windows: Windows) -> Schedule {
         Schedule { meaning, notes: Vec::new(), is_off: false, shape: Shape::Windows(windows) }
     }
 
@@ -77,7 +77,7 @@ impl Schedule {
         }
     }
 
-    /// The events in `[from, to)`, in order, found lazily.
+    /// The events in `[from, to)`, in order, computed lazily.
     pub(super) fn between(
         &self,
         from: Timestamp,

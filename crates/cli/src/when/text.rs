@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
 use super::Question;
-use super::objects::{OfObject, ScheduleLookup};
+use super::objects::{ObjectSchedule, ScheduleLookup};
 use super::schedule::{Schedule, Shape};
 use crate::clock_changes::{ScheduleEvent, Touches};
 use crate::cron_jobs::called;
@@ -23,7 +23,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Writes the schedules of objects, each below its name.
 pub(super) fn write_all(
     input: &Input,
-    all: &[OfObject<'_>],
+    all: &[ObjectSchedule<'_>],
     width: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
@@ -31,8 +31,8 @@ pub(super) fn write_all(
     if all.is_empty() {
         writeln!(output, "no schedules found")?;
     }
-    for (index, of_object) in all.iter().enumerate() {
-        let OfObject { place, identity, written_at, rule, lookup } = of_object;
+    for (index, object_schedule) in all.iter().enumerate() {
+        let ObjectSchedule { place, identity, written_at, rule, lookup } = object_schedule;
         if index > 0 {
             writeln!(output)?;
         }

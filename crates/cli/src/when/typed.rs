@@ -8,7 +8,7 @@ use crate::argument_error::ArgumentError;
 /// The name of the argument for an expression that is typed without a flag.
 pub(super) const ARGUMENT: &str = "SCHEDULE";
 
-/// The expression, if one is typed without a flag. It must be the only word.
+/// The expression that is typed without a flag, which must be the only word; `None` without such an expression.
 pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, ArgumentError> {
     let words = &arguments.words;
     let Some(text) = words.iter().map(String::as_str).find(|word| is_expression(word)) else {
@@ -27,7 +27,7 @@ pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, Argu
     Ok(Some(text))
 }
 
-/// Whether a word is an expression: names and kinds have no space and do not begin with `@`, and paths exist.
+/// Whether a word is an expression: names and kinds contain no space and do not start with `@`, and paths exist.
 fn is_expression(word: &str) -> bool {
     (word.starts_with('@') || word.trim().contains(char::is_whitespace))
         && !Path::new(word).exists()
@@ -46,7 +46,7 @@ fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
         && is_field(minute)
         && is_field(hour)
     {
-        // The shell has expanded a `*`, so it is lost here.
+        // The shell has expanded a `*`, so the words do not contain it.
         let all = words.join(" ");
         let message = if words.len() == 5 && words.iter().all(|word| is_field(word)) {
             format!("a cron expression is one word; write '{all}', in quotes")
@@ -67,7 +67,7 @@ fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
 
 /// Whether a word is a field of a cron expression that has no names in it.
 fn is_field(word: &str) -> bool {
-    // A field has at least one of these; `-` is standard input.
+    // A field contains at least one of these characters; `-` alone is standard input.
     word.contains(|it: char| it.is_ascii_digit() || matches!(it, '*' | '?'))
         && word.chars().all(|it| it.is_ascii_digit() || matches!(it, '*' | '/' | ',' | '-' | '?'))
 }

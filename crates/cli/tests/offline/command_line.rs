@@ -11,7 +11,7 @@ use crate::running::{self, Ran, empty_directory};
 
 const SHOP: &str = "examples/cron-scaling/two-mornings.yaml";
 
-/// Runs the program in the root of the repository, where the locale says UTF-8.
+/// Runs the program in the root of the repository, in a UTF-8 locale.
 fn almanac(arguments: &[&str]) -> Ran {
     ran(&mut command(arguments))
 }
@@ -30,7 +30,7 @@ fn ran(command: &mut Command) -> Ran {
 /// The standard error of a command that cannot run.
 #[track_caller]
 fn refused(arguments: &[&str]) -> String {
-    almanac(arguments).ended(2).noted
+    almanac(arguments).ended(2).stderr
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn a_value_may_start_with_a_hyphen() {
         &["validate", "-f", SHOP, "--from", "-1h"],
         &["when", "--daily", "22:00-06:00", "--from", "-1h"],
     ] {
-        let noted = almanac(arguments).noted;
-        assert!(noted.is_empty(), "{arguments:?}: {noted}");
+        let stderr = almanac(arguments).stderr;
+        assert!(stderr.is_empty(), "{arguments:?}: {stderr}");
     }
     let zone = refused(&["forecast", "-f", SHOP, "--zone", "-05:00"]);
     assert!(zone.contains("an offset is not a time zone"), "{zone}");
@@ -62,7 +62,7 @@ fn simulated_nodes_without_groups_of_nodes_are_an_error() {
 }
 
 #[test]
-fn namespaces_are_refused_that_cannot_be_or_that_would_not_be_all() {
+fn invalid_namespaces_and_incomplete_namespace_lists_are_rejected() {
     for (given, why) in [
         (&["--namespaces="][..], "a namespace has at most 63 lower-case letters"),
         (&["--namespaces=shop,,pier"], "a namespace has at most 63 lower-case letters"),
@@ -102,7 +102,7 @@ fn text_output_shows_instants_to_the_second() {
         &["next", "-f", SHOP, "--from", at],
         &["forecast", "-f", SHOP],
     ] {
-        let printed = almanac(arguments).said;
+        let printed = almanac(arguments).stdout;
         assert!(!printed.is_empty() && !printed.contains(".1234"), "{printed}");
         let has_fraction = |word: &str| word.ends_with('Z') && word.contains('.');
         assert!(!printed.split_whitespace().any(has_fraction), "{printed}");
@@ -114,8 +114,9 @@ fn a_kind_and_a_name_are_two_words_or_one() {
     let at = ["--at", "2026-11-23"];
     let from = ["--from", "2026-11-23", "--for", "2d"];
     for (command, rest) in [("explain", &at[..]), ("forecast", &from), ("next", &from)] {
-        let printed =
-            |words: &[&str]| almanac(&[&[command, "-f", SHOP], words, rest].concat()).ended(0).said;
+        let printed = |words: &[&str]| {
+            almanac(&[&[command, "-f", SHOP], words, rest].concat()).ended(0).stdout
+        };
         assert_eq!(printed(&["fhpa", "checkout"]), printed(&["FederatedHPA/checkout"]));
     }
     let two = refused(&["explain", "-f", SHOP, "fhpa/checkout", "fhpa/checkout"]);
@@ -135,7 +136,7 @@ fn a_name_without_a_match_suggests_the_likely_one() {
     assert!(!refused.contains("did you mean"), "{refused}");
 }
 
-/// The arguments of a command that draws, for each that does.
+/// The arguments of each command that draws.
 const DRAWN: [&[&str]; 4] = [
     &["forecast", "-f", SHOP, "--from", "2026-11-23", "--for", "2d"],
     &["explain", "-f", SHOP, "checkout", "--at", "2026-11-23"],
@@ -153,20 +154,20 @@ fn drawings_are_ascii_in_an_ascii_locale() {
             assert_eq!(plain.lines().count(), usual.lines().count(), "{plain}");
         }
     }
-    almanac(DRAWN[0]).assert_said(&["━"]);
+    almanac(DRAWN[0]).assert_stdout(&["━"]);
 }
 
 #[test]
 fn machine_readable_output_is_the_same_in_every_locale() {
     for output in ["json", "svg", "html"] {
         let arguments = [DRAWN[0], &["-o", output]].concat();
-        let plain = ran(command(&arguments).env("LC_ALL", "C")).said;
-        // A page has its creation time.
-        let report = |said: &str| {
-            let lines = said.lines().filter(|line| !line.contains("id=\"about\""));
+        let plain = ran(command(&arguments).env("LC_ALL", "C")).stdout;
+        // A page contains its creation time.
+        let report = |output_text: &str| {
+            let lines = output_text.lines().filter(|line| !line.contains("id=\"about\""));
             lines.collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(report(&plain), report(&almanac(&arguments).said), "{output}");
+        assert_eq!(report(&plain), report(&almanac(&arguments).stdout), "{output}");
     }
 }
 
@@ -192,7 +193,7 @@ fn colors_follow_the_color_option() {
 
 #[test]
 fn the_version_names_its_time_zone_data() {
-    let version = almanac(&["--version"]).said;
+    let version = almanac(&["--version"]).stdout;
     let (program, tzdata) = version.trim().split_once(" (tzdata 2").unwrap();
     assert_eq!(program, format!("almanac {}", env!("CARGO_PKG_VERSION")));
     assert!(tzdata.ends_with(')'), "{version}");
@@ -200,8 +201,8 @@ fn the_version_names_its_time_zone_data() {
 
 #[test]
 fn the_version_is_a_command_as_well() {
-    let report = almanac(&["version"]).said;
-    assert!(report.starts_with(&almanac(&["--version"]).said), "{report}");
+    let report = almanac(&["version"]).stdout;
+    assert!(report.starts_with(&almanac(&["--version"]).stdout), "{report}");
     let versions =
         "Kubernetes 1.35, 1.36, 1.37; untested: 1.33 and newer, the agent 1.30 and newer\n";
     assert!(report.ends_with(versions), "{report}");
@@ -216,14 +217,14 @@ fn the_version_is_a_command_as_well() {
 }
 
 #[test]
-fn a_flag_of_other_tools_is_answered_with_ours() {
+fn a_flag_of_another_tool_suggests_the_matching_flag() {
     let until = refused(&["next", "-f", SHOP, "--until", "2026-12-01"]);
     assert!(until.contains("tip: write --to 2026-12-01\n"), "{until}");
     let format = refused(&["next", "-f", SHOP, "-o", "sarif"]);
     assert!(format.contains("-o sarif is a format of lint, validate"), "{format}");
 }
 
-/// A folder with the program under this name, to be found on the path before everything else.
+/// A directory to prepend to the path, with the program under this name.
 fn folder_with_program(called: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line").join(called);
     fs::create_dir_all(&folder).unwrap();
@@ -234,17 +235,17 @@ fn folder_with_program(called: &str) -> PathBuf {
 }
 
 #[test]
-fn as_a_kubectl_plugin_it_names_itself_accordingly() {
+fn the_kubectl_plugin_has_the_name_of_the_plugin_in_its_help() {
     let plugin = folder_with_program("kubectl-almanac").join("kubectl-almanac");
     ran(Command::new(plugin).args(["when", "--help"]))
-        .assert_said(&["Usage: kubectl almanac when ", "\n  kubectl almanac when --daily"]);
+        .assert_stdout(&["Usage: kubectl almanac when ", "\n  kubectl almanac when --daily"]);
 }
 
 #[test]
 fn every_command_has_examples_and_exit_codes_in_its_help_and_its_page() {
     let folder = empty_directory("command-line", "man");
     almanac(&["man", "--out", folder.to_str().unwrap()]);
-    let help = almanac(&["--help"]).said;
+    let help = almanac(&["--help"]).stdout;
     let (_, commands) = help.split_once("Commands:\n").unwrap();
     let commands = commands.lines().take_while(|line| !line.is_empty());
     let names =
@@ -253,11 +254,11 @@ fn every_command_has_examples_and_exit_codes_in_its_help_and_its_page() {
     assert!(folder.join("almanac.1").exists());
     for name in names {
         let page = fs::read_to_string(folder.join(format!("almanac-{name}.1"))).unwrap();
-        assert_eq!(page, almanac(&["man", name]).said);
+        assert_eq!(page, almanac(&["man", name]).stdout);
         assert!(page.contains(&format!("\nalmanac\\-{name} \\- ")), "{page}");
         assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
         assert!(page.contains(".SH \"EXIT STATUS\"\n.nf\n"), "{page}");
-        almanac(&[name, "--help"]).assert_said(&["\nExamples:\n", "\nExit codes:\n"]);
+        almanac(&[name, "--help"]).assert_stdout(&["\nExamples:\n", "\nExit codes:\n"]);
         pages += 1;
     }
     assert!(pages > 8, "{help}");
@@ -289,5 +290,5 @@ fn the_pre_commit_hook_finds_exactly_the_errors_of_a_repository() {
     run().ended(0);
     let wrong = policy.replacen("Asia/Shanghai", "Asia/Shanghia", 1);
     fs::write(folder.join("prod/policy.yaml"), wrong).unwrap();
-    run().ended(1).assert_said(&["prod/policy.yaml:"]);
+    run().ended(1).assert_stdout(&["prod/policy.yaml:"]);
 }

@@ -1,5 +1,6 @@
-//! `docs/compatibility.md`: the example of each difference of placements shows what the page says, and no such
-//! difference lacks one. Expressions are up to `almanac-expressions`, autoscalers to `almanac-peers`.
+//! `docs/compatibility.md`: the example of each difference of placements prints the documented output, and each such
+//! difference has an example. `almanac-expressions` tests those of expressions, and `almanac-peers` those of
+//! autoscalers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,14 +10,14 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// The shared objects of the others.
+/// The shared objects of the other files.
 const HUB: &str = "hub.yaml";
 
 fn folder() -> PathBuf {
     Path::new(ROOT).join("docs/compatibility")
 }
 
-/// The last cell of each row of a table of differences.
+/// The last cell of each row in the tables of differences.
 fn examples(page: &str) -> Vec<&str> {
     let rows = page.lines().filter(|it| it.starts_with("| ") && !it.ends_with("| example |"));
     let cells = rows.filter_map(|it| Some(it.strip_suffix(" |")?.rsplit_once(" | ")?.1));
@@ -29,12 +30,13 @@ fn examples(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The file of an example, if it has one.
+/// The file of an example; `None` for the name of a test.
 fn file_of(example: &str) -> Option<&str> {
     example.strip_suffix(')')?.split_once("](compatibility/").map(|(_, file)| file)
 }
 
-/// Runs the commands that a file begins with. The output of each must have the lines that follow, in this order.
+/// Runs the commands at the start of a file. The output of each command must contain the lines after it, in this
+/// order.
 fn run(file: &str) -> anyhow::Result<()> {
     let text = fs::read_to_string(folder().join(file))?;
     let lines: Vec<&str> = text.lines().map_while(|it| it.strip_prefix("# ")).collect();
@@ -98,7 +100,7 @@ fn each_difference_has_an_example_or_the_name_of_a_test() -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The names of functions in the sources of a folder that may be tests.
+/// The names of functions in the sources of a directory that may be tests.
 fn collect_tests(folder: &Path, names: &mut BTreeSet<String>) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

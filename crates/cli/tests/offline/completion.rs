@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-/// A folder of its own for a test, with the program in it to be found on the path.
+/// A separate directory for a test, with the program on the path.
 struct Stage(PathBuf);
 
 impl Stage {
@@ -27,7 +27,7 @@ impl Stage {
         self
     }
 
-    /// Runs a program here, without any user's settings.
+    /// Runs a program in this directory, without user settings.
     fn run(&self, program: &str, arguments: &[&str]) -> Ran {
         let path = format!("{}:{}", self.0.join("bin").display(), env::var("PATH").unwrap());
         let mut command = Command::new(program);
@@ -36,7 +36,7 @@ impl Stage {
         Ran::from_output(&command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").output().unwrap())
     }
 
-    /// The completions that the program offers when called as the script of a shell calls it.
+    /// The completions that the program offers to the script of a shell.
     #[track_caller]
     fn offered(&self, shell: &str, words: &[&str]) -> Vec<String> {
         let prefix = ["-c", "exec \"$@\"", "sh", "env", "_CLAP_IFS=\n"];
@@ -45,14 +45,14 @@ impl Stage {
         let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
         let output =
             self.run("sh", &[&prefix, &*variables, &["almanac", "--", "almanac"], words].concat());
-        assert_eq!(output.noted, "", "an answer is all that is said");
-        // Its description comes after it, where the shell shows that.
+        assert_eq!(output.stderr, "", "standard error is not empty");
+        // The description follows the candidate, if the shell displays it.
         let value = |line: &str| line.split(['\t', ':']).next().unwrap().to_owned();
-        output.said.lines().map(value).collect()
+        output.stdout.lines().map(value).collect()
     }
 
-    /// Checks what is offered from files, which are searched for a limited time: on a busy machine, one attempt may
-    /// find too little.
+    /// Checks the candidates from files with several attempts: the search has a time limit, and on a busy machine one
+    /// attempt may find too little.
     #[track_caller]
     fn assert_offered(&self, shell: &str, words: &[&str], expected: &[&str]) {
         let mut offered = Vec::new();
@@ -145,7 +145,7 @@ fn contexts_and_namespaces_are_those_of_the_kubeconfig() {
 }
 
 #[test]
-fn unreadable_files_offer_no_completions_and_are_not_waited_for() {
+fn unreadable_files_offer_no_completions_without_a_delay() {
     let stage = Stage::new("unreadable").file("broken.yaml", "kind: CronFederatedHPA\n\tname: [\n");
     let pipe = stage.0.join("pipe.yaml");
     assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
@@ -164,18 +164,18 @@ fn each_script_calls_the_program_for_completions() {
             "powershell" => "$env:ALMANAC_COMPLETE = \"powershell\"",
             _ => "ALMANAC_COMPLETE=\"",
         };
-        script.assert_said(&[variables]);
+        script.assert_stdout(&[variables]);
     }
 }
 
 #[test]
 fn powershell_registers_the_program_by_both_of_its_names() {
     let stage = Stage::new("powershell");
-    let script = |name: &str| stage.run("almanac", &["completion", name]).said;
+    let script = |name: &str| stage.run("almanac", &["completion", name]).stdout;
     let registered = "Register-ArgumentCompleter -Native -CommandName almanac";
     assert!(script("powershell").contains(registered), "{}", script("powershell"));
     assert_eq!(script("pwsh"), script("powershell"));
-    assert!(!script("pwsh").contains("Invoke-Expression"), "what is typed would be run");
+    assert!(!script("pwsh").contains("Invoke-Expression"), "the script would run typed text");
     // The script calls the program itself, which offers every command.
     let offered = stage.offered("powershell", &[""]);
     for command in ["forecast", "explain", "next", "diff", "when", "lint", "validate", "version"] {
@@ -202,7 +202,7 @@ fn bash_completes_with_the_script() {
         _clap_complete_almanac almanac Europe/Berl --zone
         echo \"${COMPREPLY[*]}\"; complete -p almanac";
     let output = Stage::new("bash").run("bash", &["-c", script]);
-    assert!(output.said.starts_with("Europe/Berlin\ncomplete "), "{}", output.all());
+    assert!(output.stdout.starts_with("Europe/Berlin\ncomplete "), "{}", output.all());
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn zsh_completes_with_the_script() {
     installing::needs("zsh");
     let stage =
         Stage::new("zsh").file("our policies/a.yaml", &policy("shop-hours", "shop", "prod"));
-    // A line editor of its own: what is typed is completed by a tab, and shown by Ctrl-X.
+    // A separate line editor: a tab completes the typed text, and Ctrl-X prints it.
     let driver = r#"zmodload zsh/zpty
         zpty shell zsh --no-rcs -i
         zpty -w shell 'PS1= RPS1=; autoload -U compinit; compinit -u -D
@@ -237,7 +237,7 @@ fn zsh_completes_with_the_script() {
         zpty -r shell out "*<*>*"
         print -r -- "${${out##*<}%%>*}""#;
     let completed = |line: &str| {
-        // One that never answers would wait forever.
+        // Without a limit, an unresponsive shell would block the test forever.
         let shell = ["60", "zsh", "--no-rcs", "-c", driver, "driver", line];
         stage.run("timeout", &shell).all()
     };

@@ -1,4 +1,4 @@
-//! `almanac diff` as people and scripts see it.
+//! The output of `almanac diff` for users and scripts.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
@@ -44,7 +44,7 @@ fn each_output_matches_its_golden_file() {
         ("html", "diff.html"),
     ] {
         let ran = diff(&folder, &["old", "new", "--for", "21d", "-o", output]);
-        assert_written_down(format!("diff/expected/{file}"), &ran.said);
+        assert_written_down(format!("diff/expected/{file}"), &ran.stdout);
     }
 }
 
@@ -55,11 +55,11 @@ fn a_weekend_is_one_stretch_of_every_week() {
     let weekend = [usual, ("weekend", "0 17 * * 5", 40), ("week", "0 9 * * 1", 2)];
     let after = cron("shop-hours", "shop", &weekend);
     let folder = sides("weekend", &[("shop.yaml", &before)], &[("shop.yaml", &after)]);
-    // From a Friday on, so that all weekends are whole.
+    // The period starts on a Friday, so all weekends are complete.
     let friday = ["diff", "old", "new", "--from", "2026-11-26T23:00:00Z"];
     let expected = "Deployment.apps default/shop: 2 → 40 replicas Fri 17:00 to Mon 09:00, each week; \
                     +2,432 pod-hours a week; peak 2 → 40\n";
-    almanac(&folder, &friday).assert_said(&[expected]);
+    almanac(&folder, &friday).assert_stdout(&[expected]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn equal_behavior_that_is_written_differently_is_not_a_difference() {
         &[("nodes/all.yml", NODES), ("moved/evening.yaml", &(split + &morning))],
     );
     let output = diff(&folder, &["old", "new", "--fail-on-change", "--for", "1y"]);
-    output.ended(0).assert_said(&["Nothing changes: 2 values compared"]);
+    output.ended(0).assert_stdout(&["Nothing changes: 2 values compared"]);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_name_narrows_both_sides_if_either_side_has_it() {
         assert_eq!(difference["presence"], "both", "{name}");
         assert_eq!(difference["target"]["name"], "shop");
     }
-    diff(&folder, &["old", "new", "--only", "nobody"]).ended(2).assert_noted(&[
+    diff(&folder, &["old", "new", "--only", "nobody"]).ended(2).assert_stderr(&[
         "CronFederatedHPA/default/hours (only in the new files)",
         "CronFederatedHPA/default/other, ",
         "CronFederatedHPA/default/shop-hours (only in the old files)",
@@ -121,14 +121,14 @@ fn objects_with_the_same_change_are_listed_as_one() {
     let folder = sides("alike", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let line = "Deployment.apps default/shop-00 and 39 others: 10 → 12 replicas every day, 08:00 to 20:00; \
                 +6,720 pod-hours a week; peak 10 → 12 each\n";
-    diff(&folder, &["old", "new", "--for", "7d"]).assert_said(&[
+    diff(&folder, &["old", "new", "--for", "7d"]).assert_stdout(&[
         line,
         "40 of 40 values change; +6,720 pod-hours a week",
         "+6,720        10 → 12  several policies\n",
     ]);
     assert_eq!(differences(&folder).len(), 40);
     diff(&folder, &["old", "new", "--for", "7d", "-o", "markdown"])
-        .assert_said(&["| Deployment.apps default/shop-00 and 39 others |"]);
+        .assert_stdout(&["| Deployment.apps default/shop-00 and 39 others |"]);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn json_lists_every_repetition() {
     let folder = sides("recurring", &[("a.yaml", &of(1))], &[("a.yaml", &of(2))]);
     let all = differences(&folder);
     assert_eq!(all[0]["recurring"].as_array().unwrap().len(), 24);
-    diff(&folder, &["old", "new"]).assert_said(&["and 16 more (-o json lists them)"]);
+    diff(&folder, &["old", "new"]).assert_stdout(&["and 16 more (-o json lists them)"]);
 }
 
 fn deployment(replicas: u32) -> String {
@@ -169,15 +169,15 @@ fn a_policy_that_sets_the_existing_value_changes_nothing() {
         diff(&sides(name, old, new), &["old", "new", "--fail-on-change"]).ended(0);
     }
     let folder = sides("standing-night", &old, &with_night);
-    // From the opening on, so that all nights are whole.
+    // The period starts at the opening, so all nights are complete.
     let morning = ["diff", "old", "new", "--from", "2026-11-23T07:00:00Z"];
     let line = "Deployment.apps default/shop: newly set by a policy: 5 → 2 replicas every day, 20:00 to 08:00 the \
                 next day; -252 pod-hours a week\n";
-    almanac(&folder, &morning).assert_said(&[line]);
+    almanac(&folder, &morning).assert_stdout(&[line]);
     let folder = sides("standing-night-gone", &with_night, &old);
     // The last value stays, as in a cluster.
     let line = "no longer set by any policy: 5 → 2 replicas every day, 08:00 to 20:00";
-    diff(&folder, &["old", "new"]).assert_said(&[line]);
+    diff(&folder, &["old", "new"]).assert_stdout(&[line]);
     let report = differences(&folder);
     assert_eq!(report[0]["presence"], "removed");
     let after = &report[0]["stretches"][0]["after"];
@@ -206,12 +206,12 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
     let alone = sides("added-alone", &[], &[("yearly.yaml", &yearly)]);
     let gate = ["--fail-on-change"];
     let assumed = ["--assume", "deployment/shop.replicas=5", "--fail-on-change"];
-    // Assumptions hold on both sides.
+    // Assumptions apply to both sides.
     for more in [&gate[..], &assumed] {
         diff(&alone, &[&["/dev/null", "new"], more].concat()).ended(0);
     }
-    let said = diff(&alone, &[&["new", "/dev/null"], &assumed[..]].concat()).said;
-    assert!(!said.contains("not set"), "{said}");
+    let stdout = diff(&alone, &[&["new", "/dev/null"], &assumed[..]].concat()).stdout;
+    assert!(!stdout.contains("not set"), "{stdout}");
 }
 
 #[test]
@@ -235,17 +235,17 @@ fn added_and_edited_rules_begin_with_the_period_at_the_existing_values() {
 #[test]
 fn the_assumptions_about_a_change_are_in_its_comment() {
     let folder = sides("assumed-comment", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
-    let said = diff(&folder, &["old", "new", "-o", "markdown"]).said;
-    let (_, assumptions) = said.split_once("\nAssumptions:\n\n").unwrap();
+    let stdout = diff(&folder, &["old", "new", "-o", "markdown"]).stdout;
+    let (_, assumptions) = stdout.split_once("\nAssumptions:\n\n").unwrap();
     let lines: Vec<&str> = assumptions.lines().collect();
-    assert_eq!(lines.len(), 3, "{said}");
+    assert_eq!(lines.len(), 3, "{stdout}");
     assert_eq!(lines[0], "- Deployment.apps default/shop exists, although it is not in the input");
     assert!(
         lines[1].starts_with("- old: before 2026-11-22T23:00:00Z, the current rules"),
-        "{said}"
+        "{stdout}"
     );
-    assert!(lines[2].starts_with("- new: this version takes over at"), "{said}");
-    let same = diff(&folder, &["new", "new", "-o", "markdown"]).said;
+    assert!(lines[2].starts_with("- new: this version takes over at"), "{stdout}");
+    let same = diff(&folder, &["new", "new", "-o", "markdown"]).stdout;
     assert!(!same.contains("Assumptions"), "{same}");
 }
 
@@ -253,12 +253,12 @@ fn the_assumptions_about_a_change_are_in_its_comment() {
 fn a_missing_side_is_an_error_and_dev_null_is_an_empty_side() {
     let folder = sides("missing", &[("shop.yaml", &shop())], &[]);
     for paths in [["old", "nowhere"], ["nowhere", "old"]] {
-        diff(&folder, &paths).ended(2).assert_noted(&["nowhere", "name /dev/null"]);
+        diff(&folder, &paths).ended(2).assert_stderr(&["nowhere", "name /dev/null"]);
     }
     let gone = diff(&folder, &["old", "/dev/null", "-o", "json"]).json();
     assert_eq!(gone["differences"][0]["presence"], "removed");
     assert_eq!(diff(&folder, &["old"]).code, Some(2));
-    diff(&folder, &["-", "old"]).ended(2).assert_noted(&["standard input cannot be compared"]);
+    diff(&folder, &["-", "old"]).ended(2).assert_stderr(&["standard input cannot be compared"]);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_note_names_the_command_that_compares_rendered_objects() {
     let files = files.each_ref().map(|(file, text)| (*file, text.as_str()));
     let folder = sides("rendered", &files, &files);
     diff(&folder, &["old", "new"])
-        .assert_said(&["add -k . to almanac diff, or list it in almanac.toml"]);
+        .assert_stdout(&["add -k . to almanac diff, or list it in almanac.toml"]);
 }
 
 #[test]
@@ -294,27 +294,30 @@ fn a_comment_fits_its_limit_and_names_are_not_markup() {
         (0..1500).map(one).collect::<String>()
     };
     let folder = sides("many", &[("a.yaml", &of(10))], &[("a.yaml", &of(12))]);
-    let said = diff(&folder, &["old", "new", "-o", "markdown", "--for", "7d"]).said;
-    assert!(said.len() < 65_536 && said.len() > 50_000, "{}", said.len());
+    let stdout = diff(&folder, &["old", "new", "-o", "markdown", "--for", "7d"]).stdout;
+    assert!(stdout.len() < 65_536 && stdout.len() > 50_000, "{}", stdout.len());
     assert!(
-        said.contains("more changed values are not listed here"),
+        stdout.contains("more changed values are not listed here"),
         "{}",
-        &said[said.len() - 300..]
+        &stdout[stdout.len() - 300..]
     );
-    assert!(!said.contains("<b>") && !said.contains("@all") && !said.contains("o|"), "{said}");
-    let terminal = diff(&folder, &["old", "new", "--for", "7d"]).said;
+    assert!(
+        !stdout.contains("<b>") && !stdout.contains("@all") && !stdout.contains("o|"),
+        "{stdout}"
+    );
+    let terminal = diff(&folder, &["old", "new", "--for", "7d"]).stdout;
     assert!(terminal.contains("\nand 1300 values more (-o json lists them, --only shows some)\n"));
     assert!(terminal.len() < 65_536, "{}", terminal.len());
-    let page = diff(&folder, &["old", "new", "-o", "html", "--for", "7d"]).said;
+    let page = diff(&folder, &["old", "new", "-o", "html", "--for", "7d"]).stdout;
     assert!(page.contains("hours-7 o|&lt;b&gt;@all") && !page.contains("<b>@all"));
     assert!(!page.contains("<script"));
 }
 
 #[test]
-fn folders_that_are_named_are_read_though_gitignore_matches_them() {
+fn named_directories_are_read_even_if_gitignore_matches_them() {
     let folder = sides("ignored", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
     fs::write(folder.join(".gitignore"), "old/\nnew/\n").unwrap();
     diff(&folder, &["old", "new", "--fail-on-change"])
         .ended(1)
-        .assert_said(&["old → new: 1 of 1 value changes"]);
+        .assert_stdout(&["old → new: 1 of 1 value changes"]);
 }

@@ -51,7 +51,7 @@ fn alerts(text: &str) -> BTreeSet<String> {
 fn the_alerts_in_the_file_are_those_on_the_page_about_metrics() -> anyhow::Result<()> {
     let page = fs::read_to_string(root()?.join("docs/metrics.md"))?;
     let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
-    // One that names a schedule is an example: no other installation has that schedule.
+    // An alert that names a schedule is an example: no other installation has that schedule.
     let blocks = blocks.filter(|it| it.contains("- alert:") && !it.contains("namespace=\""));
     let listed: BTreeSet<String> = blocks.flat_map(alerts).collect();
 
@@ -75,7 +75,7 @@ fn documented_metrics() -> anyhow::Result<BTreeSet<String>> {
     Ok(rows.filter_map(|row| row.split('`').next()).map(str::to_owned).collect())
 }
 
-/// The metrics that an expression names; of a histogram the one that its parts are of.
+/// The metrics that an expression names. A part of a histogram counts as the histogram.
 fn metrics_in(expression: &str) -> impl Iterator<Item = &str> {
     let words = expression.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let ours = ["almanac_", "karpenter_", "process_"];
@@ -98,7 +98,7 @@ fn the_dashboard_and_the_alerts_name_only_metrics_that_are_documented() -> anyho
     }
     let unknown: Vec<_> = named.difference(&documented).collect();
     assert!(unknown.is_empty(), "not in docs/metrics.md: {unknown:?}");
-    // But for the older name of the same numbers, everything there is can be seen.
+    // The dashboard shows all metrics except for the older name of the same numbers.
     let unseen: Vec<_> = documented.difference(&named).collect();
     assert_eq!(unseen, ["karpenter_scheduled_replicas_value"]);
     Ok(())
@@ -117,7 +117,7 @@ fn every_panel_of_the_dashboard_queries_the_selected_prometheus() -> anyhow::Res
     Ok(())
 }
 
-/// Every document of the repository's own.
+/// All documents of the repository.
 fn documents(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("{}", folder.display()))? {
@@ -139,7 +139,7 @@ fn links(document: &str) -> impl Iterator<Item = &str> {
     targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
 }
 
-/// The anchors of a document's headings, as GitHub makes them.
+/// The anchors of a document's headings, as on GitHub.
 fn anchors(document: &str) -> BTreeSet<String> {
     let headings = document.lines().filter(|line| line.starts_with('#'));
     let keep = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
@@ -179,7 +179,7 @@ fn an_anchor_is_a_heading_without_punctuation() {
     assert_eq!(anchors, ["a-b", "what-happens-if-"].map(String::from).into());
 }
 
-/// The documents that a version of Kubernetes stands in, and the sentence it stands in.
+/// The documents that state versions of Kubernetes, and the sentence of each.
 fn statements_of_versions() -> Vec<(&'static str, String)> {
     let [oldest, of_agent] = [KubernetesMinor::OLDEST, KubernetesMinor::OLDEST_OF_AGENT];
     let [.., newest] = KubernetesMinor::TESTED;

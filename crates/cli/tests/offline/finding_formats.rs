@@ -1,5 +1,4 @@
-//! Findings as other programs read them, compared with golden files, and read back by programs that were not
-//! written here.
+//! Findings in the formats of other programs, compared with golden files, and read back by independent programs.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
@@ -18,7 +17,7 @@ use crate::running::{Ran, almanac, assert_written_down, empty_directory, list, w
 
 const PRESENT: &str = "2026-01-05T00:00:00Z";
 
-/// Whose messages have names that are hostile to every format.
+/// A policy whose findings contain names that are hostile to every format.
 const HOSTILE: &str = cron!(
     "hours",
     "shop",
@@ -29,17 +28,17 @@ fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline")
 }
 
-/// A folder of its own for a test.
+/// A separate directory for a test.
 fn folder(name: &str) -> PathBuf {
     empty_directory("finding_formats", name)
 }
 
 fn validate(folder: &Path, arguments: &[&str]) -> String {
     let mut command = almanac(folder, &[&["validate", "--from", PRESENT], arguments].concat());
-    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().expect("it runs")).said
+    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().expect("run the program")).stdout
 }
 
-/// The results in a log of SARIF.
+/// The results in a SARIF log.
 fn results(sarif: &str) -> Vec<Value> {
     let log: Value = serde_json::from_str(sarif).expect("JSON");
     list(&log["runs"][0]["results"]).to_vec()
@@ -54,10 +53,10 @@ fn findings() -> Vec<Value> {
     list(&printed["findings"]).to_vec()
 }
 
-/// The schema of SARIF, from a package of another project.
+/// The SARIF schema, from a package of another project.
 fn schema_of_sarif() -> Value {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    // Only the packages of this platform are there after a build.
+    // A build downloads only the packages of this platform.
     let host = ["--filter-platform", "host-tuple"];
     let metadata = ["metadata", "--format-version", "1", "--offline", "--locked"];
     let output = Command::new(cargo).args(metadata).args(host).output().expect("cargo runs");
@@ -123,9 +122,9 @@ fn one_of_each_finding_over_time_is_reported_as_sarif_that_is_valid() {
 #[test]
 fn every_rule_of_sarif_has_a_short_title_and_leads_to_its_heading_in_the_documents() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = fs::read_to_string(root.join("docs/findings.md")).expect("the page is there");
+    let page = fs::read_to_string(root.join("docs/findings.md")).expect("read the page");
     let each = fs::read_to_string(here().join("repositories/catalog/each-code.sarif"));
-    for text in [mistakes("sarif"), each.expect("it is there")] {
+    for text in [mistakes("sarif"), each.expect("read the golden file")] {
         let log: Value = serde_json::from_str(&text).expect("JSON");
         let rules = list(&log["runs"][0]["tool"]["driver"]["rules"]);
         assert!(rules.len() > 20, "{rules:?}");
@@ -166,7 +165,7 @@ fn sarif_has_the_fixes_that_lint_fix_writes() {
         .replace("{name: a,", "{ruleName: 'ü', ")
         .replace("apps/v1", "app/v1");
     let file = folder.join("shop.yaml");
-    fs::write(&file, &wrong).expect("it can be written");
+    fs::write(&file, &wrong).expect("write the file");
     let sarif = validate(&folder, &["-o", "sarif"]);
     assert_is_sarif(&sarif);
     let results = results(&sarif);
@@ -185,26 +184,26 @@ fn sarif_has_the_fixes_that_lint_fix_writes() {
     });
     let expected =
         replacements.iter().rev().fold(wrong.clone(), |text, change| replaced(&text, change));
-    almanac(&folder, &["lint", "--fix", "--from", PRESENT]).output().expect("it runs");
+    almanac(&folder, &["lint", "--fix", "--from", PRESENT]).output().expect("run the program");
     let written = fs::read_to_string(&file).expect("text");
     assert_eq!(written, expected);
     assert_ne!(written, wrong);
     let piped = HOSTILE.replace("apps/v1", "app/v1");
-    fs::write(folder.join("piped"), piped).expect("it can be written");
-    let from = fs::File::open(folder.join("piped")).expect("it is there");
+    fs::write(folder.join("piped"), piped).expect("write the file");
+    let from = fs::File::open(folder.join("piped")).expect("open the file");
     let mut command = almanac(&folder, &["validate", "-f", "-", "-o", "sarif"]);
-    let said = Ran::from_output(&command.stdin(from).output().expect("it runs")).said;
-    assert!(said.contains("mistyped-version") && !said.contains("\"fixes\""), "{said}");
+    let stdout = Ran::from_output(&command.stdin(from).output().expect("run the program")).stdout;
+    assert!(stdout.contains("mistyped-version") && !stdout.contains("\"fixes\""), "{stdout}");
 }
 
 /// The fingerprints of the findings in these files of a directory.
 fn fingerprints(name: &str, text: &str) -> BTreeSet<String> {
     let folder = folder(name);
-    fs::write(folder.join("shop.yaml"), text).expect("it can be written");
+    fs::write(folder.join("shop.yaml"), text).expect("write the file");
     let results = results(&validate(&folder, &["-o", "sarif"]));
     let of = |it: &Value| it["partialFingerprints"]["almanacFinding/v1"].to_string();
     let all: BTreeSet<String> = results.iter().map(of).collect();
-    assert_eq!(all.len(), results.len(), "each has one of its own");
+    assert_eq!(all.len(), results.len(), "a fingerprint is not unique");
     all
 }
 
@@ -260,7 +259,7 @@ fn a_file_without_findings_is_a_test_that_passes() {
         folder.join("shop.yaml"),
         HOSTILE.replace(r#""</failure>]]>::error::|`@team\u0001%0A\uffff\\""#, "'0 8 * * *'"),
     )
-    .expect("written");
+    .expect("write the file");
     let found = validate(&folder, &["-o", "junit"]);
     let report = quick_junit::Report::deserialize_from_str(&found).expect("JUnit");
     assert_eq!((report.tests, report.failures), (1, 0), "{found}");
@@ -273,7 +272,7 @@ fn a_file_without_findings_is_a_test_that_passes() {
 fn hostile_names_change_no_format() {
     let folder = folder("hostile");
     let file = "a,b:c%|`@<i>ü.yaml";
-    fs::write(folder.join(file), HOSTILE).expect("it can be written");
+    fs::write(folder.join(file), HOSTILE).expect("write the file");
     let count = validate(&folder, &["-o", "github"]).lines().count();
     assert_eq!(count, 1);
     let sarif = validate(&folder, &["-o", "sarif"]);
@@ -289,7 +288,7 @@ fn hostile_names_change_no_format() {
 }
 
 #[test]
-fn a_comment_names_the_worst_first_and_has_a_length_that_is_accepted() {
+fn a_comment_starts_with_the_most_severe_finding_and_has_a_bounded_length() {
     let found = mistakes("markdown");
     assert_written_down("mistakes.md", &found);
     let rows = found.lines().filter(|line| line.starts_with("| ")).skip(1);
@@ -300,7 +299,7 @@ fn a_comment_names_the_worst_first_and_has_a_length_that_is_accepted() {
     let folder = folder("many");
     let number = |number: usize| HOSTILE.replace("name: hours", &format!("name: hours-{number}"));
     let policies: Vec<String> = (0..500).map(number).collect();
-    fs::write(folder.join("shop.yaml"), policies.join("---")).expect("it can be written");
+    fs::write(folder.join("shop.yaml"), policies.join("---")).expect("write the file");
     let found = validate(&folder, &["-o", "markdown"]);
     let length = found.chars().count();
     assert!((60_000..=65_536).contains(&length), "{length} characters");

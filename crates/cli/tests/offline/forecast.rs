@@ -1,4 +1,4 @@
-//! `almanac forecast`, `explain` and `next` as people and scripts see them.
+//! The output of `almanac forecast`, `explain` and `next` for users and scripts.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
@@ -30,10 +30,10 @@ use serde_json::{Value, json};
 
 use crate::running::{Ran, list, word};
 
-/// Compares what was printed with a golden file of forecasts.
+/// Compares the output with a golden file of forecasts.
 #[track_caller]
 fn assert_written_down(name: &str, ran: &Ran) {
-    crate::running::assert_written_down(Path::new("forecast/expected").join(name), &ran.said);
+    crate::running::assert_written_down(Path::new("forecast/expected").join(name), &ran.stdout);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_order_of_the_files_makes_no_difference() {
             let [one, two, three] = files;
             let names = ["forecast", "-f", one, "-f", two, "-f", three];
             let arguments = [&names[..], &["--from", PRESENT, "-o", output]].concat();
-            without_its_making(&almanac(&folder, &arguments).said)
+            without_its_making(&almanac(&folder, &arguments).stdout)
         };
         let first = ordered(["a.yaml", "b.yaml", "c.yaml"]);
         assert!(first.len() > 500);
@@ -77,7 +77,7 @@ fn the_order_of_the_files_makes_no_difference() {
     }
     let one = folder_with("order-in-file", &[("a.yaml", &format!("{SHOP}---{NODES}"))]);
     let other = folder_with("other-order-in-file", &[("a.yaml", &format!("{NODES}---{SHOP}"))]);
-    let [one, other] = [one, other].map(|folder| forecast(&folder, &["-o", "json"]).said);
+    let [one, other] = [one, other].map(|folder| forecast(&folder, &["-o", "json"]).stdout);
     assert_eq!(one, other);
 }
 
@@ -105,7 +105,7 @@ fn json_and_svg_agree() {
     let files = [("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)];
     let folder = folder_with("story", &files);
     let report = forecast(&folder, &["-o", "json"]).json();
-    let svg = forecast(&folder, &["-o", "svg"]).said;
+    let svg = forecast(&folder, &["-o", "svg"]).stdout;
     let segments: Vec<&Value> =
         list(&report["series"]).iter().flat_map(|series| list(&series["segments"])).collect();
     let steps = steps(&svg);
@@ -141,14 +141,14 @@ fn segments_are_adjacent_and_cover_the_period() {
 #[test]
 fn two_policies_that_write_one_target_are_one_series_with_a_finding() {
     let folder = folder_with("contested", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
-    // It is a warning.
+    // The finding is a warning.
     let report = forecast(&folder, &["-o", "json"]).ended(0).json();
     let [series] = list(&report["series"]) else { panic!("{report:#}") };
     let segments = list(&series["segments"]).iter();
     let writers: Vec<&str> = segments.filter_map(|it| it["policy"]["name"].as_str()).collect();
     assert!(writers.contains(&"shop-hours") && writers.contains(&"night-watch"), "{writers:?}");
     assert_eq!(report["findings"][0]["code"], "two-writers");
-    forecast(&folder, &[]).assert_said(&["set by 2 policies", "warning[two-writers]"]);
+    forecast(&folder, &[]).assert_stdout(&["set by 2 policies", "warning[two-writers]"]);
 }
 
 #[test]
@@ -160,10 +160,10 @@ fn valid_policies_are_forecast_and_invalid_ones_are_reported_with_their_location
     let finding = &report["findings"][0];
     assert_eq!((&finding["file"], &finding["line"]), (&"broken.yaml".into(), &8.into()));
     assert_eq!(finding["field"], "spec.rules[0].schedule");
-    forecast(&folder, &[]).assert_said(&["broken.yaml:8:"]);
-    forecast(&folder, &["-o", "svg"]).assert_said(&[" at broken.yaml:8:"]);
-    // A table goes to programs, which do not read findings: those are printed separately.
-    forecast(&folder, &["-o", "csv"]).assert_noted(&["broken.yaml:8:"]);
+    forecast(&folder, &[]).assert_stdout(&["broken.yaml:8:"]);
+    forecast(&folder, &["-o", "svg"]).assert_stdout(&[" at broken.yaml:8:"]);
+    // Programs that read a table do not read findings, so findings go to standard error.
+    forecast(&folder, &["-o", "csv"]).assert_stderr(&["broken.yaml:8:"]);
 }
 
 #[test]
@@ -171,24 +171,27 @@ fn nothing_to_forecast_is_reported() {
     let nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     let folder = folder_with("nothing", &[("a.yaml", nothing)]);
     for output in ["text", "json", "svg", "html"] {
-        // Nothing is wrong either.
-        let said = forecast(&folder, &["-o", output]).ended(0).all();
-        let is_json = said.starts_with('{');
-        assert!(is_json || said.to_lowercase().contains("nothing to forecast"), "{said}");
+        // The command does not fail either.
+        let output_text = forecast(&folder, &["-o", output]).ended(0).all();
+        let is_json = output_text.starts_with('{');
+        assert!(
+            is_json || output_text.to_lowercase().contains("nothing to forecast"),
+            "{output_text}"
+        );
     }
     let report = forecast(&folder, &["-o", "json"]).json();
     assert_eq!(report["series"], Value::Array(Vec::new()));
 }
 
 #[test]
-fn a_name_narrows_the_forecast_and_one_without_a_match_is_an_error() {
+fn a_name_narrows_the_forecast_and_an_unmatched_name_is_an_error() {
     let folder = folder_with("narrow", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
     for name in ["shop", "deploy/shop", "cronfhpa/shop-hours", "Deployment/default/shop"] {
         let report = forecast(&folder, &["-o", "json", name]).json();
         assert_eq!(list(&report["series"]).len(), 1, "{name}");
         assert_eq!(report["series"][0]["target"]["name"], "shop");
     }
-    forecast(&folder, &["stop"]).ended(2).assert_noted(&["CronFederatedHPA/default/shop-hours"]);
+    forecast(&folder, &["stop"]).ended(2).assert_stderr(&["CronFederatedHPA/default/shop-hours"]);
 }
 
 #[test]
@@ -203,8 +206,8 @@ fn an_assumption_is_reported_and_can_be_set() {
         (&min["field"], &min["segments"][0]["value"]),
         (&"minReplicas".into(), &Value::Null)
     );
-    let said = report["assumptions"].to_string();
-    assert!(said.contains("minReplicas of HorizontalPodAutoscaler"), "{said}");
+    let output_text = report["assumptions"].to_string();
+    assert!(output_text.contains("minReplicas of HorizontalPodAutoscaler"), "{output_text}");
 
     let report = forecast(&folder, &["-o", "json", "--assume", "hpa/shop.minReplicas=3"]).json();
     assert_eq!(report["series"][0]["segments"][0]["value"], 3);
@@ -216,7 +219,7 @@ fn an_assumption_is_reported_and_can_be_set() {
 fn an_invalid_period_is_an_error() {
     let folder = folder_with("period", &[("a.yaml", SHOP)]);
     for wrong in [["--to", "2026-11-19"], ["--for", "0d"], ["--for", "week"], ["--zone", "CST"]] {
-        assert!(forecast(&folder, &wrong).ended(2).noted.starts_with("error: "), "{wrong:?}");
+        assert!(forecast(&folder, &wrong).ended(2).stderr.starts_with("error: "), "{wrong:?}");
     }
 }
 
@@ -226,14 +229,14 @@ fn the_timeline_is_as_wide_as_the_terminal() {
     for width in [80, 200] {
         let mut command = command(&folder, &["forecast", "-f", ".", "--from", PRESENT]);
         let shown =
-            Ran::from_output(&command.env("COLUMNS", width.to_string()).output().unwrap()).said;
+            Ran::from_output(&command.env("COLUMNS", width.to_string()).output().unwrap()).stdout;
         let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
         assert!((width - 2..=width).contains(&widest), "{widest} of {width}:\n{shown}");
     }
 }
 
 #[test]
-fn a_target_is_explained_by_who_wrote_it_last() {
+fn a_target_is_explained_by_its_last_writer() {
     let folder = folder_with("explain", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
     let explain = |at| {
         let arguments = ["explain", "-f", ".", "deployment/shop", "--at", at, "-o", "json"];
@@ -252,7 +255,7 @@ fn a_target_is_explained_by_who_wrote_it_last() {
     ];
     assert_eq!(requests.collect::<Vec<_>>(), expected);
     let text = ["explain", "-f", ".", "deployment/shop", "--at", "2026-11-20T23:00:00Z"];
-    almanac(&folder, &text).assert_said(&[
+    almanac(&folder, &text).assert_stdout(&[
         "Requests for replicas",
         "2; CronFederatedHPA.autoscaling.karmada.io default/night-watch set the field later",
     ]);
@@ -274,11 +277,11 @@ fn a_text_lists_the_winner_the_own_policy_and_ten_more_requests() {
     let policies: String = (10..25).map(policy).collect();
     let folder = folder_with("many-requests", &[("a.yaml", &policies)]);
     let ran = almanac(&folder, &["explain", "-f", ".", "cronfhpa/p10", "--at", PRESENT]);
-    ran.assert_said(&["and 3 more; list them with -o json"]);
+    ran.assert_stdout(&["and 3 more; list them with -o json"]);
     let outcomes =
-        |outcome: &str| ran.said.lines().filter(move |line| line.contains(outcome)).count();
-    assert_eq!(outcomes("✓ won       CronFederatedHPA"), 1, "{}", ran.said);
-    assert_eq!(outcomes("✗ lost      CronFederatedHPA"), 11, "{}", ran.said);
+        |outcome: &str| ran.stdout.lines().filter(move |line| line.contains(outcome)).count();
+    assert_eq!(outcomes("✓ won       CronFederatedHPA"), 1, "{}", ran.stdout);
+    assert_eq!(outcomes("✗ lost      CronFederatedHPA"), 11, "{}", ran.stdout);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The commands that end by themselves and need nothing but files.
+/// The commands that end by themselves and need only files.
 const WITH_FILES: [&str; 10] =
     ["forecast", "explain", "next", "diff", "when", "lint", "validate", "crds", "man", "version"];
 
@@ -25,7 +25,7 @@ fn examples(help: &str) -> impl Iterator<Item = &str> {
     examples.lines().take_while(|line| !line.is_empty()).map(str::trim)
 }
 
-/// A directory with the files that the examples name, and nothing else.
+/// A directory with only the files that the examples name.
 fn checkout() -> PathBuf {
     let checkout = Path::new(env!("CARGO_TARGET_TMPDIR")).join("help");
     let _ = fs::remove_dir_all(&checkout);

@@ -1,5 +1,4 @@
-//! Which cluster is used, and the errors when none can be reached. Responses of a cluster are
-//! covered by the tests that have one.
+//! The choice of the cluster, and the errors for an unreachable cluster. Tests with a cluster cover its responses.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -16,7 +15,7 @@ use crate::running::{self, Ran, empty_directory};
 const POLICY: &str =
     cron!("shop-hours", "shop", r#"name: open, schedule: "0 8 * * *", targetReplicas: 10"#);
 
-/// A folder of its own for a test, empty; also its home.
+/// An empty directory for a test, which is also the home directory.
 fn folder(name: &str) -> PathBuf {
     empty_directory("kubeconfig", name)
 }
@@ -34,12 +33,12 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 #[track_caller]
 fn error_of(mut command: Command) -> String {
     let ran = Ran::from_output(&command.output().unwrap()).ended(2);
-    assert_eq!(ran.said, "");
+    assert_eq!(ran.stdout, "");
     let all = "error: failed to read from a cluster (to read files, name them with -f): ";
-    ran.noted.strip_prefix(all).unwrap_or_else(|| panic!("{}", ran.noted)).trim_end().to_owned()
+    ran.stderr.strip_prefix(all).unwrap_or_else(|| panic!("{}", ran.stderr)).trim_end().to_owned()
 }
 
-/// A kubeconfig with the contexts `here`, which is current, and `there`.
+/// A kubeconfig with the current context `here`, and the context `there`.
 fn kubeconfig(server: &str) -> String {
     let user = json!({ "name": "me", "user": { "token": "t" } });
     let context = |name: &str| json!({ "name": name, "context": { "cluster": "a", "user": "me" } });
@@ -95,12 +94,12 @@ fn the_default_kubeconfig_paths_are_used() {
     fs::write(folder.join("named"), kubeconfig(&by_variable)).unwrap();
     fs::create_dir(folder.join(".kube")).unwrap();
     fs::write(folder.join(".kube/config"), kubeconfig(&at_home)).unwrap();
-    let said = error_of(command(&folder, &["next"]));
-    assert!(said.starts_with(&format!("failed to reach {at_home}: ")), "{said}");
+    let message = error_of(command(&folder, &["next"]));
+    assert!(message.starts_with(&format!("failed to reach {at_home}: ")), "{message}");
     let mut with_variable = command(&folder, &["next"]);
     with_variable.env("KUBECONFIG", "named");
-    let said = error_of(with_variable);
-    assert!(said.starts_with(&format!("failed to reach {by_variable}: ")), "{said}");
+    let message = error_of(with_variable);
+    assert!(message.starts_with(&format!("failed to reach {by_variable}: ")), "{message}");
 }
 
 #[test]
@@ -110,16 +109,19 @@ fn an_unusable_kubeconfig_is_named_without_leaking_secrets() {
     let failed = "failed to use the kubeconfig";
     let with = |file: &str| error_of(command(&folder, &["next", "--kubeconfig", file]));
     assert_eq!(with("absent"), format!("{failed} absent: No such file or directory (os error 2)"));
-    let said = with("mangled");
+    let message = with("mangled");
     assert!(
-        said.starts_with(&format!("{failed} mangled: not a valid kubeconfig: line ")),
-        "{said}"
+        message.starts_with(&format!("{failed} mangled: not a valid kubeconfig: line ")),
+        "{message}"
     );
-    assert!(!said.contains("s3cret"), "{said}");
+    assert!(!message.contains("s3cret"), "{message}");
     let mut by_variable = command(&folder, &["next"]);
     by_variable.env("KUBECONFIG", "mangled");
-    let said = error_of(by_variable);
-    assert!(said.starts_with(&format!("{failed} mangled: not a valid kubeconfig: ")), "{said}");
+    let message = error_of(by_variable);
+    assert!(
+        message.starts_with(&format!("{failed} mangled: not a valid kubeconfig: ")),
+        "{message}"
+    );
 }
 
 #[test]
@@ -143,15 +145,15 @@ fn cluster_options_conflict_with_files_and_files_need_no_cluster() {
             let words = [arguments, &["-f", "shop.yaml"], further].concat();
             Ran::from_output(&command(&folder, &words).output().unwrap())
                 .ended(2)
-                .assert_noted(&["'--filename <PATH>' cannot be used with"]);
+                .assert_stderr(&["'--filename <PATH>' cannot be used with"]);
         }
     }
     let output = command(&folder, &["next", "-f", "shop.yaml", "-n", "prod"]).output().unwrap();
-    Ran::from_output(&output).assert_said(&["Deployment.apps prod/shop"]);
+    Ran::from_output(&output).assert_stdout(&["Deployment.apps prod/shop"]);
 }
 
 #[test]
 fn a_namespace_and_all_namespaces_conflict() {
     let output = command(&folder("all"), &["next", "-A", "-n", "prod"]).output().unwrap();
-    Ran::from_output(&output).ended(2).assert_noted(&["cannot be used with"]);
+    Ran::from_output(&output).ended(2).assert_stderr(&["cannot be used with"]);
 }

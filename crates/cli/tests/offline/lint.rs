@@ -1,5 +1,5 @@
-//! The findings of `lint` beyond those of `validate`: for each finding a file that has it, with the expected text,
-//! stories in which it is harder to see, and similar files without it.
+//! The findings of `lint` beyond those of `validate`: for each finding a file with the finding and its expected text,
+//! stories in which the finding is harder to see, and similar files without the finding.
 //!
 //! Run with `ALMANAC_UPDATE=1` to write the expected texts again.
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::running::{Ran, almanac, assert_written_down, list};
 
-/// When the files are checked that name no other day.
+/// The instant of the check for files that do not name a day.
 const PRESENT: &str = "2026-11-23";
 
-/// The findings that only `lint` has, or has more of than `validate`.
+/// The codes of findings that `validate` lacks or reports less often.
 pub(crate) const OF_LINT: &[Code] = &[
     Code::NeverFires,
     Code::NeverOpens,
@@ -44,7 +44,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/lint").join(name)
 }
 
-/// The files of a folder, in order.
+/// The files of a directory, in order.
 fn files(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder(name)).unwrap().map(|entry| entry.unwrap().path());
     let is_yaml = |path: &PathBuf| path.extension().is_some_and(|it| it == "yaml");
@@ -53,21 +53,22 @@ fn files(name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The findings for a file, as text, seen from its directory. A first line `# from DAY` sets the day of the check.
+/// The findings for a file, as text with paths relative to its directory. A first line `# from DAY` sets the day of
+/// the check.
 fn lint(file: &Path, format: &str) -> String {
     let text = fs::read_to_string(file).unwrap();
     let from = text.lines().next().and_then(|line| line.strip_prefix("# from "));
     let name = file.file_name().unwrap().to_str().unwrap();
     let arguments = ["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format];
     let ran = Ran::from_output(&almanac(file.parent().unwrap(), &arguments).output().unwrap());
-    assert_eq!(ran.noted, "");
-    ran.said
+    assert_eq!(ran.stderr, "");
+    ran.stdout
 }
 
 /// The findings for a file.
 fn findings(file: &Path) -> Vec<Value> {
-    let said: Value = serde_json::from_str(&lint(file, "json")).unwrap();
-    list(&said["findings"]).to_vec()
+    let report: Value = serde_json::from_str(&lint(file, "json")).unwrap();
+    list(&report["findings"]).to_vec()
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn each_file_has_the_finding_of_its_name_and_each_finding_has_a_file() {
     assert_eq!(names, codes);
 }
 
-/// Findings in our own files are fixed, or a comment there gives the reason for the text.
+/// The repository's own files have no findings, except for those with a comment that states the reason.
 #[test]
 fn our_own_checkout_has_no_findings() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -105,15 +106,16 @@ fn our_own_checkout_has_no_findings() {
         ("validate", &["."][..]),
         ("lint", &["."][..]),
         ("lint", &["examples"][..]),
-        // Not read with the rest, as it has the same objects.
+        // This file is checked separately, because it contains the same objects.
         ("validate", &["deploy/namespaced"][..]),
     ] {
         let strict = ["--from", PRESENT, "--fail-on", "info", "-o", "json"];
         let arguments = [&[command], paths, &strict].concat();
-        let said = Ran::from_output(&almanac(&root, &arguments).output().unwrap()).ended(0).json();
-        assert_eq!(said["findings"], Value::from(Vec::<Value>::new()), "{command} {paths:?}");
+        let report =
+            Ran::from_output(&almanac(&root, &arguments).output().unwrap()).ended(0).json();
+        assert_eq!(report["findings"], Value::from(Vec::<Value>::new()), "{command} {paths:?}");
         if command == "lint" {
-            assert_eq!(said["ignored"], 3, "{command} {paths:?}");
+            assert_eq!(report["ignored"], 3, "{command} {paths:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Everything that a person or a script sees of the commands, without a cluster: one program, so that it is linked once.
-//! Each module tests one command or one contract.
+//! The tests of the command line without a cluster. They are one program, so that it is linked once. Each module
+//! tests one command or one contract.
 
 #[path = "../support/dashboard/mod.rs"]
 mod dashboard;

@@ -1,5 +1,5 @@
 //! The documents are correct: every command in a ```` ```console ```` block of README.md and below `docs` is run, and
-//! what the terminal shows must be what the document shows.
+//! its output must equal the output in the document.
 //!
 //! A line `$ almanac …` (or `$ cargo run --release -- …`) is a command, and the lines after it are
 //! its output, errors included. Commands in ```` ```sh ```` blocks are not run; `cargo xtask arch`
@@ -21,7 +21,7 @@ const FROM_SOURCE: &str = "cargo run --release --";
 /// A command in a document.
 #[derive(Debug, PartialEq, Eq)]
 struct Example {
-    /// Its line, counted from 1.
+    /// The line of the command, counted from 1.
     line: usize,
     command: String,
     /// The lines of its output, counted from 0.
@@ -63,7 +63,7 @@ fn every_console_command_in_the_documents_prints_the_documented_output() -> anyh
     Ok(())
 }
 
-/// README.md, which must be there, and the pages of `docs/`.
+/// README.md, which must exist, and the pages of `docs/`.
 fn documents(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut paths = vec![root.join("README.md")];
     for folder in ["docs", "docs/failures"] {
@@ -78,7 +78,7 @@ fn documents(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 enum Block {
     Outside,
-    /// One of ours, and how many examples stand before it.
+    /// A command of Almanac, and the number of examples before it.
     Console(usize),
     Other,
 }
@@ -113,7 +113,7 @@ fn examples(document: &str) -> anyhow::Result<Vec<Example>> {
     Ok(examples)
 }
 
-/// A command that may go on after a backslash at a line's end, and the number of its last line.
+/// A command that may continue after a backslash at the end of a line, and the number of its last line.
 fn whole_command<'a>(
     (mut last, start): (usize, &str),
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
@@ -128,8 +128,8 @@ fn whole_command<'a>(
     Ok((command, last))
 }
 
-/// The terminal output of a command that succeeds. (To show one that does not, let the document show it: `$ almanac
-/// …; echo "exit code $?"`.)
+/// The terminal output of a command that succeeds. (A document shows a failing command as `$ almanac …; echo "exit
+/// code $?"`.)
 fn run(root: &Path, command: &str) -> anyhow::Result<String> {
     let command = match command.strip_prefix(FROM_SOURCE) {
         Some(arguments) => format!("almanac{arguments}"),
@@ -146,14 +146,15 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(root)
         .env("PATH", path)
-        // The same on every machine: no color, a usual width, no zone of the host's.
+        // The output must be the same on every machine: without color, with a usual width, without the zone of the
+        // host.
         .envs([("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC"), ("LC_ALL", "C.UTF-8")])
         .env_remove("ALMANAC_ZONE")
         .stdin(Stdio::null())
         .output()
         .context("failed to start sh")?;
     let printed = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
-    // A terminal shows both line endings in the same way.
+    // A terminal displays both line endings in the same way.
     let printed = printed.replace("\r\n", "\n");
     ensure!(output.status.success(), "`{command}` ended with {}:\n{printed}", output.status);
     Ok(printed)

@@ -1,5 +1,5 @@
-//! Repositories as people have them: several clusters, charts, kustomizations, and ten thousand files that are not
-//! relevant to us. Each test makes its own.
+//! Realistic repositories: several clusters, charts, kustomizations, and ten thousand irrelevant files. Each test
+//! creates its own repository.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 

@@ -1,5 +1,5 @@
-//! A long-running process whose CA file is replaced. Detecting the change is tested where files are
-//! read; here, that the program reacts. No cluster is needed.
+//! A long-running process whose CA file is replaced. The tests of file reading cover the detection of a change; this
+//! test covers the reaction of the program. It needs no cluster.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use anyhow::{Context as _, ensure};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::Command;
 
-/// Nothing here takes so long unless it hangs.
+/// Only a hanging program takes longer.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Its key no longer exists.
+/// The key of this CA no longer exists.
 const CA: &str = "-----BEGIN CERTIFICATE-----
 MIIBfjCCASWgAwIBAgIUeasszSgYxREYr+XGKnIbcK4thKMwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJYXV0aG9yaXR5MCAXDTI2MTEyMTE0MTIyMFoYDzIxMjYxMDI4
@@ -55,7 +55,7 @@ async fn a_process_shuts_down_for_a_restart_when_the_ca_it_trusts_is_replaced() 
         let read = log.read_line(&mut begun).await?;
         ensure!(read > 0, "it ended by itself: {begun}");
     }
-    // The usual rotation: the new one is added to the old one first.
+    // The usual rotation: the new CA is first added to the old CA.
     fs::write(folder.join("ca.crt"), CA.repeat(2))?;
     let mut rest = String::new();
     tokio::time::timeout(PATIENCE, log.read_to_string(&mut rest)).await.context("it goes on")??;

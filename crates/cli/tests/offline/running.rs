@@ -1,4 +1,4 @@
-//! The program run in a directory of a test's own, and its result. Each test fills its directory.
+//! Runs the program in a separate directory of a test, and checks its result. Each test fills its directory.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -13,26 +13,30 @@ use serde_json::Value;
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     /// Standard output.
-    pub(crate) said: String,
+    pub(crate) stdout: String,
     /// Standard error.
-    pub(crate) noted: String,
+    pub(crate) stderr: String,
 }
 
 impl Ran {
     pub(crate) fn from_output(output: &Output) -> Ran {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        Ran { code: output.status.code(), said: text(&output.stdout), noted: text(&output.stderr) }
+        Ran {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
     }
 
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.said)
-            .unwrap_or_else(|error| panic!("{error}: {} {}", self.said, self.noted))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.stdout, self.stderr))
     }
 
-    /// Standard output, and standard error after it.
+    /// Standard output, followed by standard error.
     pub(crate) fn all(&self) -> String {
-        format!("{}{}", self.said, self.noted)
+        format!("{}{}", self.stdout, self.stderr)
     }
 
     /// Asserts the exit code.
@@ -42,23 +46,23 @@ impl Ran {
         self
     }
 
-    /// Asserts the exit code, and that the output has each of these parts.
+    /// Asserts the exit code, and that the output contains each of these parts.
     #[track_caller]
-    pub(crate) fn assert_says(&self, code: i32, parts: &[&str]) {
+    pub(crate) fn assert_output(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.all());
         assert_has(&self.all(), parts);
     }
 
-    /// Each of these parts is in its standard output.
+    /// Asserts that standard output contains each of these parts.
     #[track_caller]
-    pub(crate) fn assert_said(&self, parts: &[&str]) {
-        assert_has(&self.said, parts);
+    pub(crate) fn assert_stdout(&self, parts: &[&str]) {
+        assert_has(&self.stdout, parts);
     }
 
-    /// Each of these parts is in its standard error.
+    /// Asserts that standard error contains each of these parts.
     #[track_caller]
-    pub(crate) fn assert_noted(&self, parts: &[&str]) {
-        assert_has(&self.noted, parts);
+    pub(crate) fn assert_stderr(&self, parts: &[&str]) {
+        assert_has(&self.stderr, parts);
     }
 }
 
@@ -102,11 +106,11 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     command.env("GIT_CONFIG_SYSTEM", "/dev/null");
     command.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
     let ran = Ran::from_output(&command.args(arguments).output().unwrap());
-    assert_eq!(ran.code, Some(0), "git {arguments:?}: {}", ran.noted);
-    ran.said.trim_end().to_owned()
+    assert_eq!(ran.code, Some(0), "git {arguments:?}: {}", ran.stderr);
+    ran.stdout.trim_end().to_owned()
 }
 
-/// Commits files to a repository, with all else that has changed in it.
+/// Commits files to a repository, together with all other changes in it.
 pub(crate) fn commit(folder: &Path, files: &[(&str, &str)]) {
     write(folder, files);
     git(folder, &["add", "-A"]);
@@ -131,7 +135,7 @@ pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_else(|| panic!("not a list: {value}"))
 }
 
-/// A text of JSON.
+/// The value of a JSON string.
 #[track_caller]
 pub(crate) fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))

@@ -9,8 +9,8 @@ use crate::running::{self, Ran, empty_directory};
 
 const PRESENT: &str = "2026-11-26T00:00:00Z";
 
-/// A policy, an autoscaler and a `CronJob`. Their names have a color that no output has, a title for the terminal, and
-/// lines of their own.
+/// A policy, an autoscaler and a `CronJob`. Their names contain a color that no output uses, a terminal title, and
+/// line breaks.
 const HOSTILE: &str = r#"apiVersion: autoscaling.karmada.io/v1alpha1
 kind: CronFederatedHPA
 metadata: {name: office}
@@ -57,7 +57,7 @@ fn a_query_is_not_broken_between_words() {
         &["explain", "web.yaml", "--at", PRESENT],
     ] {
         for columns in ["40", "60", "80"] {
-            let shown = almanac(&folder, columns, arguments).said;
+            let shown = almanac(&folder, columns, arguments).stdout;
             assert!(shown.contains(query), "{arguments:?} in {columns} columns: {shown}");
             assert!(!shown.contains('\u{fdd0}'), "{shown}");
         }

@@ -1,4 +1,4 @@
-//! `almanac validate` as people and scripts see it, compared with golden files.
+//! The output of `almanac validate` for users and scripts, compared with golden files.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
@@ -16,7 +16,7 @@ fn almanac(arguments: &[&str]) -> Ran {
     Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().unwrap())
 }
 
-/// Each file is named explicitly, and so checked in full.
+/// Each file is named explicitly, so it is checked in full.
 fn validate_mistakes(how: &[&str]) -> Ran {
     let named = ["validate", "mistakes/*.yaml", "mistakes/*.json", "--from", PRESENT];
     almanac(&[&named[..], how].concat())
@@ -24,49 +24,49 @@ fn validate_mistakes(how: &[&str]) -> Ran {
 
 #[test]
 fn one_of_each_mistake_is_reported_as_text() {
-    assert_written_down("mistakes.txt", &validate_mistakes(&[]).ended(1).said);
+    assert_written_down("mistakes.txt", &validate_mistakes(&[]).ended(1).stdout);
 }
 
 #[test]
 fn one_of_each_mistake_is_reported_as_json() {
-    assert_written_down("mistakes.json", &validate_mistakes(&["-o", "json"]).ended(1).said);
+    assert_written_down("mistakes.json", &validate_mistakes(&["-o", "json"]).ended(1).stdout);
 }
 
 #[test]
 fn the_examples_are_valid() {
     let ran = almanac(&["validate", "-f", "../../../../examples"]).ended(0);
-    ran.assert_said(&["no problems found\n"]);
+    ran.assert_stdout(&["no problems found\n"]);
 }
 
 #[test]
 fn a_missing_path_is_reported_with_exit_code_2() {
     let ran = almanac(&["validate", "-f", "no-such-folder"]).ended(2);
-    assert_eq!(ran.noted, "error: failed to read \"no-such-folder\": no such file or directory\n");
+    assert_eq!(ran.stderr, "error: failed to read \"no-such-folder\": no such file or directory\n");
 }
 
 #[test]
 fn files_folders_patterns_and_standard_input_are_read_each_once() {
     let one = ["mistakes/zone.yaml", "mistakes/z*.yaml", "mistakes/../mistakes/zone.yaml"];
     let one: Vec<&str> = one.into_iter().flat_map(|path| ["-f", path]).collect();
-    let text = almanac(&[&["validate"], &one[..]].concat()).said;
+    let text = almanac(&[&["validate"], &one[..]].concat()).stdout;
     assert!(text.ends_with("checked 1 object in 1 file: 1 error in 1 file\n"), "{text}");
     let ran = almanac(&["validate", "-f", "-"]).ended(0);
-    assert_eq!(ran.said, "checked 0 objects in 1 file: nothing to check\n");
+    assert_eq!(ran.stdout, "checked 0 objects in 1 file: nothing to check\n");
 }
 
 #[test]
 fn input_that_panics_the_yaml_parser_is_a_finding_and_prints_nothing_else() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary directory");
     let file = folder.path().join("tagged.yaml");
-    std::fs::write(&file, "a: 1\nb: [!,c]\n").expect("it is ours");
+    std::fs::write(&file, "a: 1\nb: [!,c]\n").expect("write the file");
     let ran = almanac(&["validate", "-f", &file.display().to_string()]).ended(1);
-    assert_eq!(ran.noted, "");
-    ran.assert_said(&["a ',' can't directly follow a tag", ":2:5"]);
+    assert_eq!(ran.stderr, "");
+    ran.assert_stdout(&["a ',' can't directly follow a tag", ":2:5"]);
 }
 
 #[test]
 fn the_crds_are_printed_as_one_stream() {
-    let text = almanac(&["crds"]).ended(0).said;
+    let text = almanac(&["crds"]).ended(0).stdout;
     assert_eq!(text.matches("kind: CustomResourceDefinition\n").count(), 5);
     assert_eq!(text.matches("---\n").count(), 5);
 }
@@ -74,7 +74,7 @@ fn the_crds_are_printed_as_one_stream() {
 #[test]
 fn the_crds_of_a_hub_and_of_units_are_printed_only_if_requested() {
     let printed = |controllers: &str| {
-        let text = almanac(&["crds", "--controllers", controllers]).ended(0).said;
+        let text = almanac(&["crds", "--controllers", controllers]).ended(0).stdout;
         let names = text.lines().filter_map(|line| line.strip_prefix("  name: "));
         names.map(str::to_owned).collect::<Vec<_>>()
     };
@@ -98,10 +98,10 @@ fn the_crds_of_a_hub_and_of_units_are_printed_only_if_requested() {
 
 #[test]
 fn editor_schemas_are_written_one_per_kind_and_version() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary directory");
     almanac(&["crds", "--json-schema", &folder.path().display().to_string()]).ended(0);
     let path = folder.path().join("autoscaling.karmada.io/cronfederatedhpa_v1alpha1.json");
-    let text = std::fs::read_to_string(path).expect("the schema is there");
+    let text = std::fs::read_to_string(path).expect("read the schema");
     let schema: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let rule = &schema["properties"]["spec"]["properties"]["rules"]["items"];
     assert_eq!(rule["additionalProperties"], false);
@@ -110,7 +110,7 @@ fn editor_schemas_are_written_one_per_kind_and_version() {
         serde_json::json!(["integer", "null"])
     );
     assert_eq!(schema["properties"]["kind"]["const"], "CronFederatedHPA");
-    // The design's own slip is one in an editor, too.
+    // An editor also reports the mistake in the example of the design.
     assert!(list(&rule["required"]).contains(&"name".into()), "{rule}");
     assert_eq!(rule["properties"]["name"]["minLength"], 1);
     assert!(rule["properties"]["ruleName"].is_null());

@@ -82,7 +82,7 @@ fn long_names(test: &str) -> PathBuf {
     folder
 }
 
-/// A line is wider than the terminal only if it is one word.
+/// Asserts that only a line of one word is wider than the terminal.
 #[track_caller]
 fn assert_fits(text: &str, width: usize, arguments: &[&str]) {
     assert!(!text.is_empty(), "{arguments:?} prints nothing");
@@ -173,9 +173,9 @@ fn notes_follow_the_terminal_in_every_command() {
         &["when", "-f", ".", "--from", PRESENT],
         &["explain", "-f", ".", "cronfhpa/hours", "--at", PRESENT],
     ] {
-        let noted = noted_on_a_terminal(&folder, arguments, 60);
-        assert!(noted.contains("is a Helm chart"), "{arguments:?}: {noted}");
-        assert_fits(&noted, 60, arguments);
+        let stderr = noted_on_a_terminal(&folder, arguments, 60);
+        assert!(stderr.contains("is a Helm chart"), "{arguments:?}: {stderr}");
+        assert_fits(&stderr, 60, arguments);
     }
 }
 
@@ -186,7 +186,7 @@ fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
     })
 }
 
-/// The same of its standard error.
+/// The standard error of a command on a terminal of this number of columns.
 fn noted_on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
     shown_on_a_terminal(folder, arguments, width, |command, terminal| {
         command.stderr(terminal).stdout(Stdio::null())
@@ -204,7 +204,7 @@ fn shown_on_a_terminal(
     let mut command = almanac(folder, arguments);
     connect(command.env("COLUMNS", "37").env("TERM", "xterm"), inner);
     let mut child = command.spawn().unwrap();
-    // The other side of the terminal is open in the child alone, so that reading ends with it.
+    // Only the child has the other side of the terminal open, so reading ends with the child.
     drop(command);
     let mut shown = Vec::new();
     let mut part = [0; 4096];
@@ -221,21 +221,21 @@ fn drawn_again(on_resize: Rows, first: &str, second: &str) -> Vec<String> {
     screen.show(format!("\u{1b}[1mbegun\u{1b}[0m\r\n{first}").as_bytes()).unwrap();
     screen.resize(20);
     for byte in second.bytes() {
-        // A character, and a sequence, may come in two parts.
+        // A character or an escape sequence may arrive in two parts.
         screen.show(&[byte]).unwrap();
     }
     screen.since_resize()
 }
 
 #[test]
-fn the_model_of_a_screen_shows_the_rows_that_a_countdown_leaves_behind() {
+fn the_screen_model_shows_the_rows_that_a_countdown_leaves() {
     let long = "in 12 seconds: it fires → soon";
-    // The cursor is behind the text, and one row is cleared.
+    // The cursor is after the text, and one row is cleared.
     let (first, second) = (format!("\r\u{1b}[2K{long}"), "\r\u{1b}[2Kin 11 s: it → soon");
     let rows = drawn_again(Rows::Rewrapped, &first, second);
     assert_eq!(rows, ["in 12 seconds: it fi", "in 11 s: it → soon"]);
     assert_eq!(drawn_again(Rows::Cut, &first, second), ["in 11 s: it → soon"]);
-    // The cursor is before the text, and all is cleared from there on.
+    // The cursor is before the text, and everything after the cursor is cleared.
     let (first, second) = (format!("\r\u{1b}[J{long}\r"), "\r\u{1b}[Jin 11 s: it → soon\r");
     for on_resize in [Rows::Rewrapped, Rows::Cut] {
         assert_eq!(drawn_again(on_resize, &first, second), ["in 11 s: it → soon"]);

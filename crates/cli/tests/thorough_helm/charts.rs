@@ -44,7 +44,7 @@ fn a_change_of_values_changes_the_forecast() {
         assert_eq!(output.code, Some(0));
     }
     let rendered = ["--helm", "charts/shop=values-prod.yaml"];
-    let text = diff(&folder, &[CHANGE, rendered].concat()).said;
+    let text = diff(&folder, &[CHANGE, rendered].concat()).stdout;
     for line in [
         "HEAD~1 → HEAD: 2 of 2 values change; +3,019.2 pod-hours a week",
         "Rendered on both sides: helm template charts/shop --values charts/shop/values-prod.yaml.",
@@ -54,7 +54,7 @@ fn a_change_of_values_changes_the_forecast() {
     }
     // A policy sets no image.
     commit(&folder, &[(SHOP, &edited(SHOP, "image: shop", "image: cart").1)]);
-    let text = diff(&folder, &[CHANGE, rendered].concat()).said;
+    let text = diff(&folder, &[CHANGE, rendered].concat()).stdout;
     assert!(text.contains("Nothing changes: 2 values compared"), "{text}");
 }
 
@@ -185,13 +185,13 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     let chart = ["--helm", "charts/shop=values-test.yaml"];
     let folder = repository("missing-values", &[]);
     let neither = diff(&folder, &[CHANGE, chart].concat());
-    let text = neither.noted;
+    let text = neither.stderr;
     assert_eq!(neither.code, Some(2), "{text}");
     assert!(text.contains("--helm: neither side has charts/shop/values-test.yaml"), "{text}");
     assert!(text.contains("values files are named from the chart"), "{text}");
     commit(&folder, &[("charts/shop/values-test.yaml", "day: 20\n")]);
     let new = diff(&folder, &[CHANGE, chart].concat());
-    let text = new.said;
+    let text = new.stdout;
     assert_eq!(new.code, Some(0), "{text}");
     assert!(
         text.contains(
@@ -217,7 +217,7 @@ fn lookup_returns_nothing_and_capabilities_are_those_of_helm() {
     let edit = edited(SHOP, "{{ .Values.day }}", with_lookup);
     let folder = repository("lookup", &[(edit.0, &edit.1)]);
     let same = diff(&folder, &[CHANGE, ["--helm", "charts/shop"]].concat());
-    assert!(same.said.contains("Nothing changes: 2 values compared"), "{same:?}");
+    assert!(same.stdout.contains("Nothing changes: 2 values compared"), "{same:?}");
     commit(&folder, &[(SHOP, &edit.1.replace(with_lookup, guarded))]);
     let report =
         diff(&folder, &[&CHANGE[..], &["--helm", "charts/shop", "-o", "json"]].concat()).json();

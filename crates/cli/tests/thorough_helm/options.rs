@@ -31,20 +31,20 @@ fn helm_has_each_option_and_each_variable_that_diff_sets() {
     let by_flag = ["--helm", "charts/shop=values.yaml,values-prod.yaml"];
     for further in [&by_flag[..], &[]] {
         let arguments = [&["--git", "HEAD~1..HEAD"][..], further].concat();
-        let text = diff_with(&bin, &folder, &arguments).ended(0).said;
+        let text = diff_with(&bin, &folder, &arguments).ended(0).stdout;
         assert!(text.contains("Rendered on both sides: helm template "), "{text}");
     }
-    let noted = |what: &str| fs::read_to_string(bin.join(format!("helm.{what}"))).unwrap();
-    let arguments = noted("arguments");
+    let recorded = |what: &str| fs::read_to_string(bin.join(format!("helm.{what}"))).unwrap();
+    let arguments = recorded("arguments");
     assert_eq!(arguments.lines().next(), Some("template"));
     let options: BTreeSet<&str> = arguments.lines().filter(|it| it.starts_with('-')).collect();
     assert_eq!(options, BTreeSet::from(OPTIONS), "add what is new to the list");
-    let help = helm(&["template", "--help"]).said;
+    let help = helm(&["template", "--help"]).stdout;
     for option in OPTIONS {
         assert!(help.split_whitespace().any(|word| word == option), "{option}: {help}");
     }
-    let known = helm(&["env"]).said;
-    let variables = noted("variables");
+    let known = helm(&["env"]).stdout;
+    let variables = recorded("variables");
     let variables = variables.lines().filter_map(|it| it.split_once('='));
     let ours: Vec<&str> =
         variables.map(|(name, _)| name).filter(|name| name.starts_with("HELM_")).collect();

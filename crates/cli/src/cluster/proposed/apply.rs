@@ -1,7 +1,7 @@
 //! Applies a file to a live object, as `kubectl apply` does with and without `--server-side`. Fields of the file
-//! replace those of the object. Fields from an earlier version of the file are removed, and all others stay. A list is
-//! replaced as a whole. The earlier version is the one in kubectl's annotation, or else the fields of the manager that
-//! applies the file.
+//! replace those of the object. Fields from an earlier version of the file are removed, and all others stay. A list
+//! is replaced as a whole. The earlier version comes from kubectl's annotation, or else the fields of the manager
+//! that applies the file.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use kube::api::DynamicObject;
@@ -13,7 +13,8 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The object after a file is applied.
 pub(super) fn apply(live: &DynamicObject, file: &DynamicObject) -> DynamicObject {
     let (mut fields, mut wanted) = (fields_of(live), fields_of(file));
-    // kubectl adds an annotation to each file. So a file without annotations never removes those of others.
+    // kubectl adds an annotation to each file. So a file without annotations never removes the annotations of other
+    // managers.
     if wanted["metadata"]["annotations"].is_null() {
         wanted["metadata"]["annotations"] = json!({});
     }
@@ -41,7 +42,7 @@ pub(super) fn apply(live: &DynamicObject, file: &DynamicObject) -> DynamicObject
     DynamicObject { types: live.types.clone(), metadata, data: fields }
 }
 
-/// The fields that a file can set. The status stays unless the file has one.
+/// The fields that a file can set. The status stays unless the file contains one.
 fn fields_of(object: &DynamicObject) -> Value {
     let mut fields = object.data.clone();
     let (labels, annotations) = (&object.metadata.labels, &object.metadata.annotations);
@@ -67,14 +68,14 @@ impl Owner<'_> {
         let manager = entry.manager.as_deref().unwrap_or_default();
         let is_applied = manager == "helm" || entry.operation.as_deref() == Some("Apply");
         let mut fields = entry.fields_v1.clone()?.0;
-        // The status stays unless the file has one.
+        // The status stays unless the file contains one.
         fields.as_object_mut()?.remove("f:status");
         Some(Owner { manager, is_applied, fields })
     }
 }
 
-/// Removes the fields of an earlier version of the file. Its manager is the one that owns most fields of the file.
-/// Fields with further owners stay.
+/// Removes the fields of an earlier version of the file. Its manager is the manager that owns most fields of the
+/// file. Fields with further owners stay.
 fn remove_owned(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
     let applied = owners.iter().enumerate().filter(|(_, it)| it.is_applied);
     let Some((position, owner)) = applied.max_by_key(|(_, it)| overlap(&it.fields, wanted)) else {
@@ -105,8 +106,8 @@ fn drop_unwanted(live: &mut Value, last: &Value, wanted: &Value) {
     }
 }
 
-/// The same for the fields of a manager in the form of `managedFields`. Fields with further owners stay. A map that is
-/// owned as one value is replaced as a whole.
+/// Removes the fields of a manager, given in the form of `managedFields`. Fields with further owners stay. A map that
+/// is owned as one value is replaced as a whole.
 fn disown(live: &mut Value, owned: &Value, others: &[&Value], wanted: &Value) {
     let (Some(live), Some(owned)) = (live.as_object_mut(), owned.as_object()) else { return };
     for (field, owned) in owned {

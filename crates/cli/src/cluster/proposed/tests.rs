@@ -8,12 +8,12 @@ use super::*;
 const MONDAY: &str = "2026-11-23T06:00:00Z";
 
 fn object(value: Value) -> DynamicObject {
-    serde_json::from_value(value).expect("it is an object")
+    serde_json::from_value(value).expect("an object")
 }
 
 /// Applies a file; the result as JSON.
 fn applied(live: Value, file: Value) -> Value {
-    serde_json::to_value(apply(&object(live), &object(file))).expect("it is JSON")
+    serde_json::to_value(apply(&object(live), &object(file))).expect("JSON")
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn applied_again(last: &Value, mut live: Value, file: Value) -> Value {
     let key = "kubectl.kubernetes.io/last-applied-configuration";
     live["metadata"]["annotations"][key] = json!(last.to_string());
     let mut now = applied(live, file);
-    now["metadata"]["annotations"].as_object_mut().expect("it is a map").remove(key);
+    now["metadata"]["annotations"].as_object_mut().expect("a map").remove(key);
     now
 }
 
@@ -156,8 +156,10 @@ fn a_map_that_is_owned_as_one_value_is_replaced_as_a_whole() {
 fn proposed(text: &str) -> Proposed {
     let mut proposed = Proposed { paths: vec!["a.yaml".to_owned()], ..Proposed::default() };
     read_objects(&mut proposed.reading, Source::new("a.yaml", text));
-    let now = "2026-11-26T12:00:00Z".parse().expect("it is an instant");
-    proposed.place(&Scope::Namespace("shop".to_owned()), "default", now).expect("they are placed");
+    let now = "2026-11-26T12:00:00Z".parse().expect("an instant");
+    proposed
+        .place(&Scope::Namespace("shop".to_owned()), "default", now)
+        .expect("place the objects");
     proposed
 }
 

@@ -1,9 +1,9 @@
 //! The data of the page: a row for each series, with its steps as a column of numbers.
 //!
-//! Most series repeat a few steps of a length, a value and a reason. Each different step is written
-//! once, and the column names them one after the other, with repetitions written once (see [`repeats`]). So a year of a
-//! thousand policies takes a few megabytes, and of a `CronJob` a few lines. Writers and reasons are written once for
-//! each part, and so are their locations.
+//! Most series repeat a few steps of a length, a value and a reason. Each distinct step is written once. The column
+//! lists the indexes of the steps, and contains each repetition once (see [`repeats`]). So a year of a thousand
+//! policies needs a few megabytes, and of a `CronJob` a few lines. Writers and reasons are written once for each
+//! part, and so are their locations.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -18,7 +18,7 @@ use crate::cron_jobs::ShownCronJob;
 use crate::explain::json::json_of;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::json::WithoutFirstByte;
-use crate::forecast::question::{OfPlace, Question, View, has_few_pairs};
+use crate::forecast::question::{PlaceForecast, Question, View, has_few_pairs};
 use crate::forecast::{highlights, position_in, story};
 use crate::input::InputPlace;
 
@@ -46,7 +46,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
-    let jobs = question.forecasts.iter().flat_map(|OfPlace { place, cron_jobs, .. }| {
+    let jobs = question.forecasts.iter().flat_map(|PlaceForecast { place, cron_jobs, .. }| {
         cron_jobs.iter().map(move |job| (place.name.as_deref(), *job))
     });
     let occurrences: Vec<_> =
@@ -70,7 +70,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-/// The Job starts of a `CronJob`: the first one, and the steps from one to the next; `None` if there are none.
+/// The Job starts of a `CronJob`: the first start, and the steps between starts; `None` without starts.
 fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<serde_json::Value> {
     let mut starts = job.starts(period).map(jiff::Timestamp::as_millisecond);
     let first = starts.next()?;
@@ -90,11 +90,11 @@ fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<ser
     Some(column)
 }
 
-/// The data of a part.
+/// The data of a part of the forecast.
 struct PartContent<'a> {
     drawn: &'a [Drawn<'a>],
     findings: &'a [ForecastFinding],
-    /// The omitted checks.
+    /// The names of omitted checks; `None` for a performed check.
     left_out: &'a [Option<&'static str>],
 }
 
@@ -208,7 +208,7 @@ fn write_row(
     Ok(())
 }
 
-/// Overlaps as steps: the time since the last overlap, the length, and the rules. Most steps are equal.
+/// Overlaps as steps: the time since the previous overlap, the length, and the rules. Most steps are equal.
 fn overlaps(
     all: &[Overlap],
     period: Period,

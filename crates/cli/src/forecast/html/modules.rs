@@ -1,6 +1,6 @@
 //! The modules of the page's script, one after the other as one.
 //!
-//! A browser could load each module by itself. In the page they are one script without imports, so exported names are
+//! A browser could load each module separately. The page contains one script without imports, so exported names are
 //! unique. Each module follows its imports.
 
 use std::sync::LazyLock;
@@ -31,12 +31,12 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
 
 /// A module as text among the others, without four things:
 ///
-/// - its imports, which are a line each;
-/// - comments, of which those with types are within lines;
+/// - its imports, one per line;
+/// - comments; only comments with types are within lines;
 /// - indentation;
 /// - the line breaks after `{`, `(`, `[`, `,` and `;`.
 ///
-/// No text in it goes over several lines or looks like a comment.
+/// No string in a module spans several lines or looks like a comment.
 fn inlined(text: &str) -> String {
     let mut script = String::with_capacity(text.len());
     let mut rest = text;
@@ -58,7 +58,7 @@ fn inlined(text: &str) -> String {
     script
 }
 
-/// The source expression of a content security policy for a text that may be used.
+/// The source expression that allows a text in a content security policy.
 pub(super) fn hash_source(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
 }

@@ -1,14 +1,14 @@
 //! A column of numbers that stores a repetition once: most values repeat a week, and most `CronJobs` one step.
 //!
-//! A pair `[back, count]` among the numbers stands for `count` more numbers, each equal to the one `back` before it.
-//! [`super::columns`] defines the meaning of the numbers, and `page/data.js` reads the column.
+//! A pair `[back, count]` among the numbers stands for `count` more numbers, each equal to the number `back`
+//! positions before. [`super::columns`] defines the meaning of the numbers, and `page/data.js` reads the column.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// The minimum number of numbers in a pair; fewer are not shorter as a pair.
-const LEAST: usize = 4;
+/// The minimum number of numbers that a pair stands for; fewer numbers are not shorter as a pair.
+const MIN_COUNT: usize = 4;
 
 /// The maximum number of earlier positions to compare, the nearest first. Most repetitions have fewer days.
 const COMPARED: usize = 32;
@@ -29,13 +29,13 @@ pub(super) fn column(numbers: &[usize]) -> Value {
             }
         }
         // Later positions of a repetition equal earlier ones.
-        let new = if count < LEAST { 1 } else { count.min(back) };
+        let new = if count < MIN_COUNT { 1 } else { count.min(back) };
         for place in at..at + new {
             if let Some(beginning) = beginning(numbers, place) {
                 known.entry(beginning).or_default().push(place);
             }
         }
-        if count < LEAST {
+        if count < MIN_COUNT {
             items.push(json!(numbers[at]));
             at += 1;
         } else {
@@ -46,16 +46,16 @@ pub(super) fn column(numbers: &[usize]) -> Value {
     Value::Array(items)
 }
 
-/// The first numbers of a repetition from there on.
+/// The first numbers of a repetition that starts at this index.
 fn beginning(numbers: &[usize], at: usize) -> Option<&[usize]> {
-    numbers.get(at..at + LEAST)
+    numbers.get(at..at + MIN_COUNT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Written down without the code above: a pair is looked up number by number.
+    /// An independent reader: a pair is resolved number by number.
     fn read(column: &Value) -> Vec<usize> {
         let mut numbers: Vec<usize> = Vec::new();
         let number = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
@@ -65,7 +65,7 @@ mod tests {
                 continue;
             };
             let (back, count) = (number(&pair[0]), number(&pair[1]));
-            assert!((1..=numbers.len()).contains(&back) && count >= LEAST, "{item}");
+            assert!((1..=numbers.len()).contains(&back) && count >= MIN_COUNT, "{item}");
             for _ in 0..count {
                 numbers.push(numbers[numbers.len() - back]);
             }

@@ -1,6 +1,6 @@
-//! One series as a picture: a number as steps, a text as bands with their texts, names as thin rows
-//! with their names, and numbers by name as steps for each name. Above them are the rules and the highlights.
-//! Many steps that are too narrow are drawn by pixels (see [`by_pixel`]).
+//! One series as a picture: a number as steps, a string as labeled bands, names as labeled thin rows, and numbers by
+//! name as steps for each name. Above them are the rules and the highlights. Many steps that are too narrow are drawn
+//! by pixels (see [`by_pixel`]).
 
 mod by_pixel;
 
@@ -50,11 +50,11 @@ fn height_of_block(block: &Block<'_>) -> u32 {
         }
 }
 
-/// The text above a series.
+/// The lines above a series.
 struct Head {
-    /// Its values and their times, if the period is long, and its highlights.
+    /// The values and their times in a long period, and the highlights.
     sentences: Vec<(&'static str, String)>,
-    /// The rules, in lines.
+    /// The legend of the rules, in lines.
     legend: Vec<Vec<(String, String)>>,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn write_series(
     Ok(())
 }
 
-/// Writes the head and returns its bottom.
+/// Writes the lines and returns the bottom edge.
 fn write_head(head: &Head, top: f64, output: &mut impl Write) -> anyhow::Result<f64> {
     let mut top = top;
     for (class, line) in &head.sentences {
@@ -171,7 +171,7 @@ fn write_head(head: &Head, top: f64, output: &mut impl Write) -> anyhow::Result<
     Ok(top)
 }
 
-/// The position of an instant.
+/// The horizontal position of an instant.
 pub(super) fn place(view: View, at: Timestamp) -> f64 {
     let from = view.period.from();
     let seconds = |to: Timestamp| to.duration_since(from).as_secs_f64();
@@ -229,7 +229,7 @@ impl<W: Write> Picture<'_, W> {
             self.write_shape(&step, stretch, name.as_deref())?;
             if step.has_room_for_its_label(label_end) {
                 label_end = step.middle() + step.label_width() / 2.0;
-                // In its step, or above it when it does not fit.
+                // The label is in its step, or above the step if it does not fit.
                 let fits = step.width >= step.label_width() && step.height >= 20.0;
                 self.write_label(&step, if fits { step.y + 17.0 } else { step.y - 4.0 })?;
             }
@@ -355,7 +355,7 @@ impl Shape {
         f64::from(u16::try_from(length).unwrap_or(u16::MAX)) * CHARACTER + 6.0
     }
 
-    /// Whether the label does not overlap the one before, which ends at `label_end`.
+    /// Whether the label does not overlap the previous label, whose end is `label_end`.
     fn has_room_for_its_label(&self, label_end: f64) -> bool {
         self.width >= 8.0 && self.middle() - self.label_width() / 2.0 >= label_end
     }

@@ -1,4 +1,5 @@
-//! The starts of a `CronJob` as a picture: a mark for each, or one mark for starts that are too close together.
+//! The Job starts of a `CronJob` as a picture: a mark for each start, or one mark for starts that are too close
+//! together.
 
 use std::io::Write;
 
@@ -9,7 +10,7 @@ use crate::forecast::question::View;
 use crate::shortening::shortened;
 use crate::wall_clock::civil;
 
-/// The height of the row of a `CronJob`.
+/// The height of a row with the starts of one `CronJob`.
 pub(super) const HEIGHT: u32 = 48;
 
 const MARK: f64 = 16.0;

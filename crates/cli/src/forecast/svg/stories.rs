@@ -1,7 +1,6 @@
 //! The tooltip of a stretch of time: its start and end, its writer and its reason.
 //!
-//! There are millions of stretches, but few new instants and reasons from one to the next, so these
-//! are cached.
+//! There are millions of stretches, but neighboring stretches share most instants and reasons, so these are cached.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -20,9 +19,9 @@ use crate::wall_clock::civil;
 pub(super) struct Stories {
     view: View,
     instants: Instants,
-    /// The last end that was written.
+    /// The end of the last written stretch.
     last: Time,
-    /// The writer and the reason, in lines, by origin.
+    /// The rendered writer and reason of each origin.
     reasons: Vec<(Arc<Origin>, String)>,
 }
 
@@ -40,8 +39,8 @@ impl Stories {
         Stories { view, instants, last, reasons: Vec::new() }
     }
 
-    /// Ends the tag of a shape with its meaning. `label` is the value, and `name` is the name of the
-    /// value if there are several; both are escaped.
+    /// Ends the tag of a shape with its meaning. `label` is the value. `name` is the name of the value, if a series
+    /// has several values. Both are escaped.
     pub(super) fn write(
         &mut self,
         stretch: &Stretch<'_>,

@@ -1,5 +1,5 @@
-//! The colors and patterns of rules, as on the page: six colors and twelve patterns, so that all are distinct without
-//! colors, too.
+//! The colors and patterns of rules, as on the page: six colors and twelve patterns, so that rules are also distinct
+//! without colors.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ const PATTERNS: [&str; STYLES] = [
     "M3 1l2 2l-2 2l-2 -2z",
 ];
 
-/// The light styles, and the dark ones that differ.
+/// The light styles, and the dark styles that differ from them.
 pub(super) fn sheet() -> String {
     let (mut light, mut dark) = (String::new(), String::new());
     for (color, [fill, line, dark_fill, dark_line]) in COLORS.iter().enumerate() {
@@ -85,14 +85,14 @@ impl<'a> Styles<'a> {
         Styles { writers, idle: &drawn.idle }
     }
 
-    /// The class of a value that a rule has set, or that no rule has set.
+    /// The CSS class of a value, by the rule that has set it; `nobody` without a rule.
     pub(super) fn class(&self, origin: &Origin) -> String {
         let writer = origin.writer.as_ref().filter(|it| !self.idle.contains(it));
         let place = writer.and_then(|writer| self.writers.iter().position(|it| *it == writer));
         place.map_or_else(|| "nobody".to_owned(), |place| format!("rule{}", place % STYLES))
     }
 
-    /// The classes with the names of the rules, if there are several.
+    /// The classes with the names of the rules; empty for fewer than two classes.
     pub(super) fn legend(&self) -> Vec<(String, String)> {
         let policies = self.writers.iter().map(|it| &it.policy);
         let is_one = policies.clone().all(|it| Some(it) == policies.clone().next());

@@ -33,7 +33,7 @@ pub(super) struct Room<'a> {
     pub(super) formulas: &'a Formulas,
 }
 
-/// A text with names from files or clusters, in lines.
+/// Printable lines of text with names from files or clusters.
 fn printable_lines(text: &str, width: usize) -> Vec<String> {
     wrapped(&printable(text), width)
 }
@@ -58,7 +58,7 @@ pub(super) fn write_series(
             write_lanes(room, block, output)?;
         }
         if blocks.len() > 1 {
-            // The remaining lines are about all blocks.
+            // The lines from here on are about all blocks.
             writeln!(output)?;
         }
     }
@@ -103,7 +103,7 @@ fn write_highlights(room: Room<'_>, drawn: &Drawn<'_>, output: &mut impl Write) 
     Ok(())
 }
 
-/// The sums of pods.
+/// Writes the pod totals of a series.
 fn write_totals(room: Room<'_>, series: &Series, output: &mut impl Write) -> io::Result<()> {
     let totals = series.totals();
     if !series.field.counts_pods() || totals.values().all(|total| total.peak == 0) {
@@ -147,7 +147,7 @@ fn write_lanes(room: Room<'_>, block: &Block<'_>, output: &mut impl Write) -> io
     Ok(())
 }
 
-/// The labels of the marks, each beginning above the character in which its instant lies.
+/// The labels of the marks, each starting above the character that contains its instant.
 fn ruler(room: Room<'_>, margin: usize) -> String {
     let (period, columns) = (room.view.period, room.columns);
     let start = period.from().as_nanosecond();
@@ -178,7 +178,7 @@ fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io
         let value = printable(&value);
         let mut value = value.as_str();
         if display_width(value) > LABEL {
-            // A value that does not fit next to the reason is above it.
+            // A value that does not fit next to the reason is in the line above.
             for line in printable_lines(value, room.columns + MARGIN - 4) {
                 writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
             }

@@ -1,7 +1,7 @@
 //! Scores of clusters in `--assume`: `addonplacementscore/east/default.cpuratio=90`, and the expiry of the scores of
 //! an object: `addonplacementscore/east/default.validUntil=never`.
 //!
-//! Placements must read the score. An assumed score that is missing is added, and never expires.
+//! Placements must read the score. A missing score is added by the assumption, and never expires.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,12 +36,12 @@ pub(super) struct AssumedScores {
 /// An assumption about an object.
 enum Assumption {
     Score(Score),
-    /// The instant at which its scores expire; `None` for never.
+    /// The expiry of the scores; `None` for never.
     ValidUntil(Option<Timestamp>),
 }
 
 impl AssumedScores {
-    /// Applies the assumption to every cluster in every place in which a placement reads the score.
+    /// Applies the assumption to every cluster of every place with a placement that reads the score.
     pub(super) fn assume(
         &mut self,
         text: &str,
@@ -50,7 +50,7 @@ impl AssumedScores {
     ) -> Result<(), ArgumentError> {
         let wrong = |message: &str| ArgumentError::whole(ARGUMENT, text, message);
         let (object, value) = text.rsplit_once('=').ok_or_else(|| wrong(USAGE))?;
-        // Names of objects may have dots, and so may those of scores.
+        // Names of objects and of scores may contain dots.
         let splits: Vec<(Subject, &str)> = object
             .match_indices('.')
             .filter_map(|(dot, _)| {
@@ -76,7 +76,7 @@ impl AssumedScores {
         if read.is_empty()
             && let Some((_, object, _)) = missing.first()
         {
-            let message = format!("there is no {object}, so no scores of it can expire");
+            let message = format!("{object} does not exist, so its scores cannot expire");
             return Err(wrong(&message));
         }
         for (number, object, name) in read {
@@ -104,7 +104,8 @@ fn parse(text: &str, name: &str, value: &str, now: Timestamp) -> Result<Assumpti
     score.map(Assumption::Score).ok_or_else(|| ArgumentError::whole(ARGUMENT, text, USAGE))
 }
 
-/// The matching objects of existing clusters, each with the index of its place and the score, if a placement reads it.
+/// The matching objects of existing clusters, each with the index of its place and the score. Only objects that a
+/// placement reads match.
 fn all_read<'s>(
     places: &[InputPlace],
     splits: &[(Subject, &'s str)],
@@ -125,7 +126,7 @@ fn all_read<'s>(
     all
 }
 
-/// The objects of which a placement reads a score, by name. Expressions read all the scores of an object.
+/// The names of objects with a score that a placement reads. Expressions read all the scores of an object.
 fn resources_read(world: &World, _: &Subject, score: &str) -> BTreeSet<Arc<str>> {
     let placements = world.placement.policies.values().filter_map(|it| it.policy.as_deref());
     let read = placements

@@ -67,7 +67,7 @@ impl Documents {
             let (report, fail_on) = (checked.report(), FailOn::default());
             let code = fail_on.code(&report.everything.findings);
             if code != ExitCode::SUCCESS {
-                report.write(Format::Text, text_width::of_stdout(), fail_on, output)?;
+                report.write(Format::Text, text_width::for_stdout(), fail_on, output)?;
                 return Ok(Err(code));
             }
         }

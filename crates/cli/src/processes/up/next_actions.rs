@@ -73,7 +73,7 @@ impl NextActions {
         let (kubeconfig, clock) = (self.kubeconfig.clone(), self.clock);
         // On another thread, so that the runtime can check whether everything still runs.
         let actions = tokio::task::spawn_blocking(move || {
-            lines::of_cluster(kubeconfig, clock, period, count)
+            lines::for_cluster(kubeconfig, clock, period, count)
         });
         let actions = actions.await?.context("failed to compute the next actions")?;
         Ok(actions.into_iter().map(|(at, what)| Next { at, what }).collect())

@@ -123,7 +123,7 @@ impl<'a> Terminal<'a> {
     pub(super) fn count_down(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
         let Some(first) = next.first().filter(|_| self.is_live) else { return Ok(()) };
         // A full last column may begin a new line, which is not cleared.
-        let width = text_width::of_stdout().saturating_sub(1);
+        let width = text_width::for_stdout().saturating_sub(1);
         let line = on_one_line(&in_words(first, next.len(), now), width);
         self.has_countdown.set(true);
         let mut output = self.output.borrow_mut();
@@ -142,7 +142,7 @@ impl<'a> Terminal<'a> {
 
     /// Prints a line, broken at the current width of the terminal.
     fn line(&self, line: &str) -> anyhow::Result<()> {
-        self.whole_line(&broken(line, text_width::of_stdout()))
+        self.whole_line(&broken(line, text_width::for_stdout()))
     }
 
     /// Prints a line unbroken, such as a command to copy.

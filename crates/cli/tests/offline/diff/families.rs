@@ -1,5 +1,5 @@
 //! Policies that do not set replicas: the levels of pods, the selected clusters, the pods in units of nodes, and the
-//! numbers that schedules publish for others.
+//! published numbers of schedules.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::diff::running::{diff, differences, sides};
 use crate::running::list;
 
-/// Nodes by schedule: a number that an autoscaler here reads.
+/// Nodes by schedule: an autoscaler in these files reads the number.
 pub(crate) const READ_SCHEDULE: &str = "
 apiVersion: autoscaling.karpenter.sh/v1alpha1
 kind: MetricsProducer
@@ -44,18 +44,18 @@ fn renamed(text: &str) -> String {
 }
 
 #[test]
-fn a_schedule_may_have_another_name_if_all_who_read_it_are_here() {
+fn a_renamed_schedule_is_not_a_change_if_the_files_contain_all_readers() {
     let new = renamed(READ_SCHEDULE);
     let folder = sides("renamed-read", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &new)]);
     diff(&folder, &["old", "new", "--fail-on-change"])
         .ended(0)
-        .assert_said(&["Nothing changes: 2 values compared"]);
-    // The reader is left unchanged, and finds nothing any more.
+        .assert_stdout(&["Nothing changes: 2 values compared"]);
+    // The reader is unchanged, and its query has no result any more.
     let left_behind = new.replace("name=\"machines\"", "name=\"nodes\"");
     let folder =
         sides("renamed-forgotten", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &left_behind)]);
     assert_eq!(differences(&folder).len(), 3);
-    // Its content differs under the new name.
+    // The content also differs under the new name.
     let changed = new.replace("hours: 17", "hours: 18");
     let folder = sides("renamed-changed", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &changed)]);
     assert_eq!(differences(&folder).len(), 3);
@@ -123,11 +123,11 @@ fn pods_that_move_to_another_unit_are_listed_by_unit() {
     assert_eq!(stretch["from"], "2026-11-23T07:00:00Z");
     assert_eq!(difference["before"]["peak"], json!({"reserved": 4, "spot": 6}));
     let line = "unitPods reserved 4, spot 6 → reserved 6, spot 4 every day, 08:00 to 20:00";
-    diff(&folder, &["old", "new"]).assert_said(&[line, "peak reserved 4 → 6, spot 6 → 4"]);
+    diff(&folder, &["old", "new"]).assert_stdout(&[line, "peak reserved 4 → 6, spot 6 → 4"]);
 }
 
 #[test]
-fn the_names_of_a_policy_and_of_its_units_are_nothing_that_pods_notice() {
+fn renaming_a_policy_or_its_units_changes_no_pod() {
     let units = UNITS.replace("name: spot,", "name: cheap,");
     let both = units
         .replace("metadata: {name: shop}\nspec:\n  pod", "metadata: {name: all}\nspec:\n  pod");
@@ -168,7 +168,7 @@ fn levels(end: &str, pods: usize) -> String {
     head + &(0..pods).map(pod).collect::<String>()
 }
 
-/// One pod differs, and has these levels before and after whenever they differ.
+/// Asserts that one pod differs, with these levels before and after in each stretch.
 #[track_caller]
 fn assert_one_level(folder: &Path, presence: &str, levels: [&str; 2]) {
     let [difference] = &*differences(folder) else { panic!("{presence}") };
@@ -181,7 +181,7 @@ fn assert_one_level(folder: &Path, presence: &str, levels: [&str; 2]) {
 }
 
 #[test]
-fn the_level_of_a_pod_that_no_policy_selects_any_more_is_the_one_of_its_user() {
+fn a_pod_that_is_no_longer_selected_returns_to_the_level_of_its_user() {
     let old = levels("06:00", 1);
     let new = old.replace("{app: batch}}, target", "{app: other}}, target");
     let folder = sides("level-left", &[("a.yaml", &old)], &[("a.yaml", &new)]);
@@ -189,7 +189,7 @@ fn the_level_of_a_pod_that_no_policy_selects_any_more_is_the_one_of_its_user() {
 }
 
 #[test]
-fn the_level_of_a_pod_without_any_policy_of_levels_is_the_one_of_its_user() {
+fn a_pod_without_a_level_policy_has_the_level_of_its_user() {
     let old = levels("06:00", 1);
     let (policies, pods) = old.split_once("---\n").unwrap();
     let deleted = sides("levels-deleted", &[("a.yaml", &old)], &[("a.yaml", pods)]);
@@ -211,8 +211,8 @@ fn the_level_of_a_thousand_pods_is_one_sentence() {
     let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let ran = diff(&folder, &["old", "new", "--for", "7d"]);
     let line = "Pod default/batch-0000 and 999 others: qosLevel 1 → -1 every day, 06:00 to 08:00\n";
-    ran.assert_said(&[line, "1000 of 1000 values change\n"]);
-    assert!(ran.said.len() < 5000, "{}", ran.said.len());
+    ran.assert_stdout(&[line, "1000 of 1000 values change\n"]);
+    assert!(ran.stdout.len() < 5000, "{}", ran.stdout.len());
 }
 
 const HUB: &str = "
@@ -246,7 +246,7 @@ fn hub(count: usize, selected: impl Fn(usize) -> bool) -> String {
 }
 
 #[test]
-fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people() {
+fn added_and_removed_clusters_are_listed_up_to_a_maximum_in_text_formats() {
     let folder = sides(
         "clusters",
         &[("a.yaml", &hub(1500, |number| number < 5))],
@@ -257,9 +257,12 @@ fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people
     let count = |side: &str| difference["stretches"][0][side]["value"].as_array().unwrap().len();
     assert_eq!((count("before"), count("after")), (5, 1499));
     for format in ["text", "markdown", "html"] {
-        let said = diff(&folder, &["old", "new", "-o", format]).said;
-        assert!(said.contains("a-cluster-with-a-name-of-some-length-0016 and 1483 more"), "{said}");
-        assert!(said.len() < 10_000, "{format}: {}", said.len());
+        let stdout = diff(&folder, &["old", "new", "-o", format]).stdout;
+        assert!(
+            stdout.contains("a-cluster-with-a-name-of-some-length-0016 and 1483 more"),
+            "{stdout}"
+        );
+        assert!(stdout.len() < 10_000, "{format}: {}", stdout.len());
     }
 }
 
@@ -271,7 +274,7 @@ fn a_selection_is_unknown_without_clusters_in_the_files() {
     for order in [["old", "new"], ["new", "old"]] {
         for format in ["text", "markdown", "html"] {
             diff(&folder, &[&order[..], &["-o", format]].concat())
-                .assert_said(&["0 values compared, 1 is not", "has an unknown selection"]);
+                .assert_stdout(&["0 values compared, 1 is not", "has an unknown selection"]);
         }
         diff(&folder, &[&order[..], &["--fail-on-change"]].concat()).ended(1);
     }
@@ -282,11 +285,11 @@ fn a_selection_is_unknown_without_clusters_in_the_files() {
         ("clusters-same", &none, "Nothing changes: 1 value compared"),
     ] {
         let folder = sides(name, &[("a.yaml", &none)], &[("a.yaml", new)]);
-        let said = diff(&folder, &["old", "new"]).said;
-        assert!(said.contains(expected), "{said}");
-        // The placement has a name in the answer, and a gate does not let it pass.
+        let stdout = diff(&folder, &["old", "new"]).stdout;
+        assert!(stdout.contains(expected), "{stdout}");
+        // The output names the placement, and a gate fails.
         let is_unknown = name == "clusters-unknown";
-        assert_eq!(said.contains("has an unknown selection"), is_unknown, "{said}");
+        assert_eq!(stdout.contains("has an unknown selection"), is_unknown, "{stdout}");
         diff(&folder, &["old", "new", "--fail-on-change"]).ended(i32::from(is_unknown));
     }
 }

@@ -1,4 +1,4 @@
-//! `CronJobs` whose starts differ, with policies or without any.
+//! `CronJobs` whose starts differ, with and without policies.
 
 use serde_json::json;
 
@@ -22,10 +22,10 @@ fn a_changed_schedule_is_a_change_in_every_format_without_any_policy() {
     let output = diff(&folder, &["old", "new", "--fail-on-change"]).ended(1);
     let sentence = "CronJob.batch default/backup: starts Jobs at 02:00 every day (Europe/Berlin) → at 04:00 every \
                     day (Europe/Berlin); 35 → 35 starts in the period; from Mon 2026-11-23 02:00 +01:00 on";
-    output.assert_said(&["old → new: 1 of 2 CronJobs changes", sentence]);
+    output.assert_stdout(&["old → new: 1 of 2 CronJobs changes", sentence]);
     for format in ["markdown", "html"] {
         let parts = ["1 of 2 CronJobs changes", "at 02:00 every day", "at 04:00 every day"];
-        diff(&folder, &["old", "new", "-o", format]).assert_said(&parts);
+        diff(&folder, &["old", "new", "-o", format]).assert_stdout(&parts);
     }
     let report = diff(&folder, &["old", "new", "-o", "json"]).json();
     assert_eq!(report["cronJobs"].as_array().map(Vec::len), Some(1), "{report:#}");
@@ -43,7 +43,7 @@ fn a_changed_time_zone_and_a_suspension_are_changes() {
         (job("backup", "0 2 * * *", &format!("{BERLIN}  suspend: true\n")), ", suspended"),
     ] {
         let folder = sides("jobs-fields", &[("a.yaml", &plain)], &[("a.yaml", &new)]);
-        diff(&folder, &["old", "new"]).assert_said(&["1 of 1 CronJob changes", part]);
+        diff(&folder, &["old", "new"]).assert_stdout(&["1 of 1 CronJob changes", part]);
     }
 }
 
@@ -54,8 +54,8 @@ fn an_added_or_removed_cron_job_is_a_change() {
         &[("a.yaml", &job("old", "0 2 * * *", BERLIN))],
         &[("a.yaml", &job("new", "0 2 * * *", BERLIN))],
     );
-    diff(&folder, &["old", "new"]).assert_said(&["1 CronJob is new and 1 CronJob is gone"]);
-    let only = diff(&folder, &["old", "new", "--only", "cronjob/new"]).said;
+    diff(&folder, &["old", "new"]).assert_stdout(&["1 CronJob is new and 1 CronJob is gone"]);
+    let only = diff(&folder, &["old", "new", "--only", "cronjob/new"]).stdout;
     assert!(only.contains("1 CronJob is new\n") && !only.contains("gone"), "{only}");
 }
 
@@ -65,10 +65,10 @@ fn a_rewritten_but_equal_schedule_is_not_a_change() {
         (job("backup", "0 2 * * 1", ""), job("backup", "0 2 * * MON", "  timeZone: UTC\n"));
     let folder = sides("jobs-same", &[("a.yaml", &one)], &[("b.yaml", &other)]);
     let output = diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
-    output.assert_said(&["Nothing changes: 1 CronJob compared"]);
-    // One without a time zone follows another one here.
+    output.assert_stdout(&["Nothing changes: 1 CronJob compared"]);
+    // The zone of `CronJobs` without a time zone is set here.
     diff(&folder, &["old", "new", "--cron-job-zone", "Europe/Berlin"])
-        .assert_said(&["1 of 1 CronJob changes"]);
+        .assert_stdout(&["1 of 1 CronJob changes"]);
 }
 
 #[test]
@@ -83,12 +83,12 @@ fn schedules_that_start_jobs_at_the_same_instants_are_not_a_change() {
         let folder = sides("jobs-instants", &[("a.yaml", &old)], &[("a.yaml", &new)]);
         diff(&folder, &["old", "new", "--fail-on-change"])
             .ended(0)
-            .assert_said(&["Nothing changes: 1 CronJob compared"]);
+            .assert_stdout(&["Nothing changes: 1 CronJob compared"]);
     }
     // The start of an interval is unknown.
     let (old, new) = (job("a", "@every 1h", ""), job("a", "@every 2h", ""));
     let folder = sides("jobs-intervals", &[("a.yaml", &old)], &[("a.yaml", &new)]);
-    diff(&folder, &["old", "new"]).assert_said(&["1 of 1 CronJob changes"]);
+    diff(&folder, &["old", "new"]).assert_stdout(&["1 of 1 CronJob changes"]);
 }
 
 #[test]
@@ -97,10 +97,10 @@ fn values_and_cron_jobs_are_counted_together() {
     let new = weekend_shop() + &job("backup", "0 3 * * *", BERLIN);
     let folder = sides("jobs-and-values", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     diff(&folder, &["old", "new"])
-        .assert_said(&["1 of 1 value changes and 1 of 1 CronJob changes"]);
+        .assert_stdout(&["1 of 1 value changes and 1 of 1 CronJob changes"]);
     let broken = job("backup", "0 2 * *", BERLIN);
     let folder = sides("jobs-broken", &[("a.yaml", &old)], &[("a.yaml", &(shop() + &broken))]);
     let gate = ["diff", "old", "new", "--fail-on", "never", "--fail-on-change"];
     let part = "No change is known: 1 value and 0 CronJobs compared, 1 CronJob is not";
-    almanac(&folder, &gate).ended(1).assert_said(&[part]);
+    almanac(&folder, &gate).ended(1).assert_stdout(&[part]);
 }

@@ -1,4 +1,4 @@
-//! Several clusters in one folder: each is compared with itself, and one may come or go.
+//! Several clusters in one directory: each cluster is compared with itself, and a cluster may be added or removed.
 
 use crate::diff::running::{cron, diff, shop, sides};
 use crate::running::list;
@@ -25,7 +25,8 @@ fn a_change_in_one_place_is_listed_for_that_place() {
         &[("clusters/prod/a.yaml", &shop()), ("clusters/test/a.yaml", &changed())],
     );
     assert_eq!(changes(&folder), ["clusters/test shop both"]);
-    diff(&folder, &["old", "new"]).assert_said(&["clusters/test: Deployment.apps default/shop: "]);
+    diff(&folder, &["old", "new"])
+        .assert_stdout(&["clusters/test: Deployment.apps default/shop: "]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Random directories: the result of `diff` for two of them is exactly the difference of their two forecasts, as
 //! JSON, recomputed here by a comparison at every boundary of either. The comparison starts once the values that the
-//! old one has left have no effect any more.
+//! old version has left have no effect any more.
 //!
 //! `ALMANAC_DIFF_WORLDS` is the number of pairs.
 
@@ -29,7 +29,7 @@ fn policies(random: &mut Rng) -> String {
     for number in 0..random.u32(1..5) {
         let (target, kind) = (random.u32(0..3), random.u32(0..3));
         if kind == 0 {
-            // Two of one name would both be unusable, and not compared.
+            // Two policies of one name would both be unusable, and not compared.
             if !schedules.insert(target) {
                 continue;
             }
@@ -104,13 +104,13 @@ fn value_at(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option
     Some(segment.unwrap().2.clone())
 }
 
-/// The value at an instant, if there is one and it is known.
+/// The value at an instant; `None` if absent or unknown.
 fn known_value_at(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Value> {
     value_at(segments, at).filter(|value| !value.is_null())
 }
 
-/// Compares the differences with the forecasts from when all rules have fired. Until then, the new version has what the
-/// old one has left.
+/// Compares the differences with the forecasts from when all rules have fired. Until then, the new version has the
+/// values that the old version has left.
 fn assert_differences(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
     let (old, new) = (series(old), series(new));
     let reported: BTreeMap<Key, &Value> =

@@ -1,5 +1,5 @@
-//! Overlays and charts that are rendered on request. Scripts stand for the programs here: they show what these get, and
-//! misbehave.
+//! Overlays and charts that are rendered on request. Scripts replace the programs: the scripts record their input,
+//! and misbehave.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -22,7 +22,7 @@ const SUBMODULE: &str = "160000,0123456789012345678901234567890123456789,prod/su
 
 const PLAIN: &str = "resources: [out.yaml]\n";
 
-/// The folder of programs of a test.
+/// The directory of programs of a test.
 fn programs(folder: &Path, scripts: &[(&str, &str)]) -> PathBuf {
     let bin = folder.join("bin");
     for (name, script) in scripts {
@@ -50,7 +50,7 @@ fn overlay(rendered: &str) -> [(&str, &str); 2] {
     [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", rendered)]
 }
 
-/// Whether the child is over whose number a script has written.
+/// Whether the child process with the ID that a script has written has ended.
 fn is_over(child: &str) -> bool {
     let stat = format!("/proc/{}/stat", child.trim());
     fs::read_to_string(stat).map_or(true, |it| it.contains(") Z "))
@@ -68,7 +68,8 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
     let folder = sides("rendered", &old, &new);
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
     let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
-    output.assert_said(&["1 of 1 value changes", "Rendered on both sides: kustomize build prod."]);
+    output
+        .assert_stdout(&["1 of 1 value changes", "Rendered on both sides: kustomize build prod."]);
     let repository = empty_repository("rendered-git");
     commit(&repository, &old);
     commit(&repository, &new);
@@ -90,10 +91,10 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
     let report = run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]).json();
     assert_eq!(report["summary"]["changed"], 1, "{report:#}");
     run(&repository, &bin, &["--git", "HEAD", "-k", ".."])
-        .assert_noted(&["--kustomize", "is not inside the git"]);
+        .assert_stderr(&["--kustomize", "is not inside the git"]);
     run(&repository, &bin, &["--git", "HEAD", "-k", "nowhere"])
         .ended(2)
-        .assert_noted(&["neither side has such a directory"]);
+        .assert_stderr(&["neither side has such a directory"]);
 }
 
 #[test]
@@ -108,14 +109,14 @@ fn a_chart_is_rendered_with_its_values_files() {
     );
     let bin = programs(&folder, &[("helm", script)]);
     let output = run(&folder, &bin, &["old", "new", "--helm", "shop=prod.yaml"]);
-    output.assert_said(&["1 of 1 value changes", "helm template shop --values shop/prod.yaml"]);
+    output.assert_stdout(&["1 of 1 value changes", "helm template shop --values shop/prod.yaml"]);
     run(&folder, &bin, &["old", "new", "--helm", "shop=../../secret.yaml"]).ended(2);
     for (option, value, part) in [
         ("--helm", "shop=none.yaml", "neither side has shop/none.yaml; values files"),
         ("--helm", "a,b=values.yaml", "has a comma, a quotation mark"),
         ("-k", "shop/Chart.yaml", "is a file; name the directory that it is in"),
     ] {
-        run(&folder, &bin, &["old", "new", option, value]).ended(2).assert_noted(&[part]);
+        run(&folder, &bin, &["old", "new", option, value]).ended(2).assert_stderr(&[part]);
     }
 }
 
@@ -126,8 +127,8 @@ fn the_settings_of_the_old_revision_decide_the_programs_to_run() {
     commit(&repository, &overlay(&shop()));
     let setting = "[diff]\nkustomize = [\"prod\"]\n";
     commit(&repository, &[("almanac.toml", setting), ("prod/out.yaml", &later())]);
-    run(&repository, &bin, &["--git", "HEAD~1..HEAD"]).assert_said(&["1 of 1 value changes"]);
-    assert!(!bin.join("ran").exists(), "the new revision has chosen what runs");
+    run(&repository, &bin, &["--git", "HEAD~1..HEAD"]).assert_stdout(&["1 of 1 value changes"]);
+    assert!(!bin.join("ran").exists(), "the new revision determines the programs");
     commit(
         &repository,
         &[("almanac.toml", "[diff]\nhelm = [\"evil\"]\n"), ("prod/out.yaml", &shop())],
@@ -179,7 +180,7 @@ fn overlays_that_need_a_network_a_program_or_outside_paths_never_run() {
         let folder = sides(&format!("rendered-hostile-{name}"), &overlay(&old), &hostile);
         let bin = programs(&folder, &[("kustomize", "#!/bin/sh\necho \"$@\" >>\"$0.ran\"\n")]);
         let output = run(&folder, &bin, &["/dev/null", "new", "-k", "prod"]).ended(2);
-        output.assert_said(&[part, "prod/kustomization.yaml: "]);
+        output.assert_stdout(&[part, "prod/kustomization.yaml: "]);
         assert!(!bin.join("kustomize.ran").exists(), "{name}");
     }
 }
@@ -192,16 +193,16 @@ fn a_link_out_of_a_side_is_never_followed() {
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
     symlink("/etc/passwd", folder.join("new/prod/secret.yaml")).unwrap();
     let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--fail-on-change"]).ended(2);
-    output.assert_said(&["prod/secret.yaml is a symbolic link that does not lead to a file"]);
-    assert!(!output.said.contains("no longer set"), "{}", output.said);
+    output.assert_stdout(&["prod/secret.yaml is a symbolic link that does not lead to a file"]);
+    assert!(!output.stdout.contains("no longer set"), "{}", output.stdout);
     // A directory that the old side cannot render is not new on the other one, and is not a failure by itself.
     let fixed = run(&folder, &bin, &["new", "old", "-k", "prod"]).ended(0);
-    fixed.assert_said(&[
+    fixed.assert_stdout(&[
         "Not rendered: 1 directory",
         "Not rendered, so not compared: prod; see the",
         "note: prod of new: prod/secret.yaml is a symbolic link",
     ]);
-    assert!(!fixed.said.contains("differs"), "{}", fixed.said);
+    assert!(!fixed.stdout.contains("differs"), "{}", fixed.stdout);
 }
 
 #[test]
@@ -212,16 +213,16 @@ fn a_pointer_of_git_lfs_is_never_rendered() {
     let folder = sides("rendered-pointer", &files, &files);
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
     let part = "prod/replicas.txt is only a pointer to a file in Git LFS";
-    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_said(&[part]);
+    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_stdout(&[part]);
     let repository = empty_repository("rendered-pointer-git");
     commit(&repository, &files);
     run(&repository, &bin, &["--git", "HEAD..HEAD", "-k", "prod"])
-        .assert_said(&["replicas.txt is only a pointer to a file in Git LFS"]);
+        .assert_stdout(&["replicas.txt is only a pointer to a file in Git LFS"]);
     assert!(!bin.join("ran").exists());
 }
 
 #[test]
-fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started() {
+fn a_program_that_hangs_or_prints_endlessly_is_killed_with_its_children() {
     let old = shop();
     let files = overlay(&old);
     let hangs = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.child\"\nsleep 600\n";
@@ -236,7 +237,7 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
         let since = Instant::now();
         run(&folder, &bin, &["old", "new", "-k", "prod", "--render-seconds", seconds])
             .ended(2)
-            .assert_said(&[part]);
+            .assert_stdout(&[part]);
         if let Ok(child) = fs::read_to_string(bin.join("kustomize.child")) {
             while !is_over(&child) {
                 assert!(since.elapsed() < Duration::from_mins(5), "a child outlives the run");
@@ -282,7 +283,7 @@ fn a_program_gets_an_environment_of_its_own() {
     let folder = sides("rendered-environment", &[], &overlay(&old));
     let script = PRINTS.replace("touch", "env >\"$0.env\"; touch");
     let bin = programs(&folder, &[("kustomize", &script)]);
-    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_said(&["newly set by a policy"]);
+    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_stdout(&["newly set by a policy"]);
     let environment = fs::read_to_string(bin.join("kustomize.env")).unwrap();
     assert!(!environment.contains("s3cret"), "{environment}");
     assert!(environment.contains("GIT_ALLOW_PROTOCOL=none"), "{environment}");
@@ -299,7 +300,7 @@ fn a_program_gets_a_limited_amount_of_memory() {
     // The limit is set once it runs.
     let script = PRINTS.replace("touch", "sleep 0.5; ulimit -d >\"$0.kilobytes\"; touch");
     let bin = programs(&folder, &[("kustomize", &script)]);
-    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_said(&["newly set by a policy"]);
+    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_stdout(&["newly set by a policy"]);
     assert_eq!(fs::read_to_string(bin.join("kustomize.kilobytes")).unwrap().trim(), "2097152");
 }
 
@@ -309,9 +310,9 @@ fn a_failure_is_reported_with_the_paths_of_the_side() {
     let folder = sides("rendered-failure", &[], &overlay(&old));
     let script = "#!/bin/sh\necho \"Error: $PWD/prod/out.yaml: it is broken\" >&2\nexit 1\n";
     let bin = programs(&folder, &[("kustomize", script)]);
-    let said = run(&folder, &bin, &["old", "new", "-k", "prod"]).said;
-    assert!(said.contains("failed to render it: prod/out.yaml: it is broken"), "{said}");
-    assert!(!said.contains("almanac-render-"), "{said}");
+    let stdout = run(&folder, &bin, &["old", "new", "-k", "prod"]).stdout;
+    assert!(stdout.contains("failed to render it: prod/out.yaml: it is broken"), "{stdout}");
+    assert!(!stdout.contains("almanac-render-"), "{stdout}");
 }
 
 #[test]
@@ -326,6 +327,6 @@ fn a_missing_program_is_reported_with_the_way_to_install_it() {
         let mut command = command(&folder, &bin, &["old", "new", option, "prod"]);
         Ran::from_output(&command.env("PATH", &bin).output().unwrap())
             .ended(2)
-            .assert_noted(&[part]);
+            .assert_stderr(&[part]);
     }
 }

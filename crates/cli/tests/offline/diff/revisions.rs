@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::diff::running::{MONDAY, diff, empty_folder, shop};
 use crate::running::{Ran, almanac, commit, git, list, write};
 
-/// A repository of its own for a test.
+/// A separate repository for a test.
 pub(crate) fn empty_repository(name: &str) -> PathBuf {
     let folder = empty_folder(name);
     git(&folder, &["init", "-q", "-b", "main"]);
@@ -17,7 +17,8 @@ fn changed() -> String {
     shop().replace("0 20", "0 22")
 }
 
-/// A repository: a shop on `main`, which closes later on `later`; `main` has got another file since.
+/// A repository with a shop on `main`. The branch `later` closes the shop later. Since the branch point, `main`
+/// contains another file.
 fn repository(name: &str) -> PathBuf {
     let folder = empty_repository(name);
     commit(&folder, &[("policies/shop.yaml", &shop()), ("README.md", "shop")]);
@@ -42,9 +43,10 @@ fn two_dots_compare_two_revisions_and_three_compare_with_the_merge_base() {
     let folder = repository("git-dots");
     assert_eq!(changes(&folder, &["--git", "main..later"]), ["cart removed", "shop both"]);
     assert_eq!(changes(&folder, &["--git", "main...later"]), ["shop both"]);
-    assert_eq!(changes(&folder, &["--git", "main..."]), ["shop both"], "HEAD is meant");
+    assert_eq!(changes(&folder, &["--git", "main..."]), ["shop both"], "the end defaults to HEAD");
     assert_eq!(changes(&folder, &["--git", "later..later"]), Vec::<String>::new());
-    diff(&folder, &["--git", "main...later"]).assert_said(&["main → later: 1 of 1 value changes"]);
+    diff(&folder, &["--git", "main...later"])
+        .assert_stdout(&["main → later: 1 of 1 value changes"]);
 }
 
 #[test]
@@ -72,15 +74,15 @@ fn paths_are_relative_to_the_current_directory_and_printed_from_the_root() {
     assert_eq!(changes(&folder, &["--git", "main..later", "."]).len(), 2);
     commit(&folder, &[("policies/shop.yaml", &shop().replace("0 8 * * *", "0 8"))]);
     let output = diff(&inside, &["--git", "main..later"]).ended(1);
-    output.assert_said(&["--> policies/shop.yaml:7:"]);
-    assert!(!output.said.contains("almanac-diff-"), "{}", output.said);
+    output.assert_stdout(&["--> policies/shop.yaml:7:"]);
+    assert!(!output.stdout.contains("almanac-diff-"), "{}", output.stdout);
     for paths in [&["nowhere"][..], &["policies", "nowhere"]] {
         let nowhere = diff(&folder, &[&["--git", "main..later"], paths].concat()).ended(2);
-        nowhere.assert_noted(&["neither side has such a file or directory"]);
-        assert!(!nowhere.noted.contains("policies nowhere"), "{}", nowhere.noted);
+        nowhere.assert_stderr(&["neither side has such a file or directory"]);
+        assert!(!nowhere.stderr.contains("policies nowhere"), "{}", nowhere.stderr);
     }
     diff(&folder, &["--git", "main..later", "/etc"])
-        .assert_noted(&["not inside the git repository"]);
+        .assert_stderr(&["not inside the git repository"]);
 }
 
 #[test]
@@ -114,53 +116,53 @@ fn an_invalid_revision_is_reported_with_a_fix() {
         ("main..-x", "is not a commit of this repository"),
         ("HEAD:policies..later", "is not a commit of this repository"),
     ] {
-        diff(&folder, &[&format!("--git={revisions}")]).ended(2).assert_noted(&[part]);
+        diff(&folder, &[&format!("--git={revisions}")]).ended(2).assert_stderr(&[part]);
     }
     git(&folder, &["checkout", "-q", "--orphan", "alone"]);
     commit(&folder, &[]);
     diff(&folder, &["--git", "main...alone"])
-        .assert_noted(&["no commit in common; compare them directly, with two dots"]);
+        .assert_stderr(&["no commit in common; compare them directly, with two dots"]);
 
     let shallow = empty_folder("git-shallow");
     let source = format!("file://{}", folder.display());
     git(&shallow, &["clone", "-q", "--depth", "1", "-b", "later", &source, "."]);
-    diff(&shallow, &["--git", "HEAD~1"]).assert_noted(&["the clone is shallow"]);
+    diff(&shallow, &["--git", "HEAD~1"]).assert_stderr(&["the clone is shallow"]);
 }
 
 #[test]
 fn a_directory_that_is_not_a_repository_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     diff(folder.path(), &["--git", "main"])
-        .assert_noted(&["failed to find a git repository", "name two directories without --git"]);
+        .assert_stderr(&["failed to find a git repository", "name two directories without --git"]);
 }
 
 #[test]
-fn a_submodule_is_skipped_and_a_named_one_is_an_error() {
+fn a_submodule_is_skipped_and_a_named_submodule_is_an_error() {
     let folder = repository("git-submodule");
     let other = repository("git-submodule-other");
     let source = other.display().to_string();
     git(&folder, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &source, "sub"]);
     commit(&folder, &[]);
     diff(&folder, &["--git", "main..later", "-o", "json"])
-        .assert_noted(&["1 submodule of later is not read"]);
+        .assert_stderr(&["1 submodule of later is not read"]);
     diff(&folder, &["--git", "main..later", "sub/policies"])
-        .assert_noted(&["is a submodule; run almanac diff in it"]);
+        .assert_stderr(&["is a submodule; run almanac diff in it"]);
 
     let gate = |arguments: &[&str]| {
         let usual = ["--git", "HEAD~1..HEAD", "--fail-on-change"];
         let output = diff(&folder, &[&usual[..], arguments].concat());
-        (output.code, output.said)
+        (output.code, output.stdout)
     };
     git(&folder.join("sub"), &["checkout", "-q", "main"]);
     commit(&folder, &[]);
-    let (code, said) = gate(&[]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("Not compared, although it differs: the submodule sub."));
-    assert_eq!(gate(&["policies"]).0, Some(0), "it is not asked about");
-    assert_eq!(gate(&["--exclude", "sub"]).0, Some(0), "it is left out");
+    let (code, output_text) = gate(&[]);
+    assert_eq!(code, Some(1), "{output_text}");
+    assert!(output_text.contains("Not compared, although it differs: the submodule sub."));
+    assert_eq!(gate(&["policies"]).0, Some(0), "the submodule is outside the named path");
+    assert_eq!(gate(&["--exclude", "sub"]).0, Some(0), "the submodule is excluded");
     diff(&folder, &["--git", "HEAD~1", "--fail-on-change"]).ended(1);
     commit(&folder, &[("README.md", "A shop.")]);
-    assert_eq!(gate(&[]).0, Some(0), "it is the same on both sides");
+    assert_eq!(gate(&[]).0, Some(0), "the submodule is equal on both sides");
 }
 
 #[test]
@@ -223,7 +225,7 @@ fn links_are_followed_in_a_revision_as_in_the_working_tree() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_is_left_out() {
+fn a_link_out_of_the_repository_is_an_error_on_either_side_unless_excluded() {
     let folder = repository("git-link-out");
     let secret = empty_folder("git-link-secret");
     write(&secret, &[("secret.yaml", &shop().replace("shop", "secret"))]);
@@ -235,17 +237,17 @@ fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_
         (&["--git", "HEAD", "policies/out.yaml"], "policies/out.yaml"),
     ] {
         let part = format!("{link} of the working tree is a symbolic link to ");
-        diff(&folder, arguments).ended(2).assert_noted(&[&part, "outside the repository"]);
+        diff(&folder, arguments).ended(2).assert_stderr(&[&part, "outside the repository"]);
     }
     commit(&folder, &[]);
     diff(&folder, &["--git", "HEAD~1..HEAD", "policies"])
         .ended(2)
-        .assert_noted(&["policies/out.yaml of HEAD is a symbolic link to /"]);
+        .assert_stderr(&["policies/out.yaml of HEAD is a symbolic link to /"]);
     diff(&folder, &["--git", "HEAD", "outside"])
-        .assert_noted(&["outside of HEAD is a symbolic link"]);
+        .assert_stderr(&["outside of HEAD is a symbolic link"]);
     let without = ["--exclude", "out.yaml", "--exclude", "a-folder.yaml"];
     let left = changes(&folder, &[&["--git", "HEAD~1..HEAD"][..], &without].concat());
-    assert_eq!(left, Vec::<String>::new(), "a folder behind a link is not looked into");
+    assert_eq!(left, Vec::<String>::new(), "a directory behind a link is not searched");
 }
 
 const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
@@ -255,7 +257,7 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
     let folder = repository("git-lfs");
     commit(&folder, &[("data/big.json", POINTER), (".hidden/big.json", POINTER)]);
     for revisions in ["HEAD~1..HEAD", "HEAD"] {
-        diff(&folder, &["--git", revisions]).ended(2).assert_noted(&[
+        diff(&folder, &["--git", revisions]).ended(2).assert_stderr(&[
             "data/big.json of HEAD is only a pointer to a file in Git LFS",
             "exclude it with --exclude",
         ]);
@@ -268,7 +270,7 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
         git(&folder, &["reset", "-q", "--hard", "HEAD~2"]);
     }
     write(&folder, &[("policies/new.yaml", POINTER)]);
-    diff(&folder, &["--git", "HEAD", "policies"]).assert_noted(&[
+    diff(&folder, &["--git", "HEAD", "policies"]).assert_stderr(&[
         "policies/new.yaml of the working tree is only a pointer to a file in Git LFS",
         "git lfs pull",
     ]);
@@ -279,15 +281,18 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
 fn no_name_of_a_file_begins_a_line_of_a_message() {
     let folder = repository("git-lines");
     commit(&folder, &[("a\n::notice::passed.json", POINTER)]);
-    let pointer = diff(&folder, &["--git", "HEAD~1..HEAD"]).ended(2).noted;
+    let pointer = diff(&folder, &["--git", "HEAD~1..HEAD"]).ended(2).stderr;
     link(&folder, "/a\n::notice::passed", "b\n::notice::passed.yaml");
     git(&folder, &["rm", "-q", "--cached", "-r", "."]);
     git(&folder, &["add", "policies", "b\n::notice::passed.yaml"]);
     git(&folder, &["commit", "-q", "-m", "link"]);
-    let linked = diff(&folder, &["--git", "HEAD~2..HEAD"]).ended(2).noted;
-    for said in [pointer, linked] {
-        assert!(said.contains("::notice::passed"), "{said}");
-        assert!(!said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+    let linked = diff(&folder, &["--git", "HEAD~2..HEAD"]).ended(2).stderr;
+    for output_text in [pointer, linked] {
+        assert!(output_text.contains("::notice::passed"), "{output_text}");
+        assert!(
+            !output_text.lines().any(|line| line.trim_start().starts_with("::")),
+            "{output_text}"
+        );
     }
 }
 
@@ -302,11 +307,11 @@ fn a_temporary_directory_in_the_repository_is_not_part_of_it() {
     };
     for ignored in ["", "tmp/\n*.yaml\n"] {
         write(&folder, &[(".gitignore", ignored)]);
-        run("HEAD").assert_said(&["Nothing changes: 1 value compared"]);
-        run("main...later").assert_said(&["1 of 1 value changes"]);
+        run("HEAD").assert_stdout(&["Nothing changes: 1 value compared"]);
+        run("main...later").assert_stdout(&["1 of 1 value changes"]);
     }
     write(&folder, &[(".almanacignore", "tmp/\n")]);
-    run("HEAD").ended(2).assert_noted(&["set TMPDIR to a directory outside of"]);
+    run("HEAD").ended(2).assert_stderr(&["set TMPDIR to a directory outside of"]);
 }
 
 #[test]

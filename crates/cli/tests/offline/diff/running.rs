@@ -1,4 +1,4 @@
-//! The program run over two folders, or two revisions of a repository.
+//! Runs the program over two directories, or two revisions of a repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) fn shop() -> String {
     cron("shop-hours", "shop", &[("open", "0 8 * * *", 10), ("close", "0 20 * * *", 2)])
 }
 
-/// The same policy, but also busy at weekends.
+/// The policy of the shop that is also busy at weekends.
 pub(crate) fn weekend_shop() -> String {
     let rules = [
         ("open", "0 8 * * 2-5", 10),
@@ -50,12 +50,12 @@ pub(crate) fn weekend_shop() -> String {
     cron("shop-hours", "shop", &rules)
 }
 
-/// A folder of its own for a test.
+/// A separate directory for a test.
 pub(crate) fn empty_folder(name: &str) -> PathBuf {
     empty_directory("diff", name)
 }
 
-/// A folder with an old and a new folder in it.
+/// A directory with the subdirectories `old` and `new`.
 pub(crate) fn sides(name: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> PathBuf {
     let folder = empty_folder(name);
     for (side, files) in [("old", old), ("new", new)] {
@@ -77,7 +77,7 @@ pub(crate) fn diff(folder: &Path, arguments: &[&str]) -> Ran {
     almanac(folder, &[&usual[..], arguments].concat())
 }
 
-/// The differences of two folders, as JSON.
+/// The differences of two directories, as JSON.
 #[track_caller]
 pub(crate) fn differences(folder: &Path) -> Vec<Value> {
     let output = diff(folder, &["old", "new", "-o", "json"]).json();

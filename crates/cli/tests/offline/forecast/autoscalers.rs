@@ -50,7 +50,7 @@ fn with_query(name: &str, query: &str) -> std::path::PathBuf {
     folder_with(name, &[("week.yaml", &WEEK.replace("QUERY", &format!("'{query}'")))])
 }
 
-/// When the nodes change, and to how many.
+/// The instants at which the number of nodes changes, each with the number.
 fn nodes(folder: &Path, from: &str, further: &[&str]) -> Vec<(String, Value)> {
     let command = ["forecast", "-f", ".", "-o", "json", "--from", from];
     let output = almanac(folder, &[&command, further].concat()).json();
@@ -111,7 +111,7 @@ fn a_clock_change_moves_the_nodes_with_the_schedule() {
             ("2021-11-09T17:00:00Z", 3),
         ])
     );
-    // On 14 March 2021, nine o'clock comes an hour earlier; fewer nodes come five minutes after the boundary.
+    // On 14 March 2021, nine o'clock is an hour earlier; decreases follow five minutes after the boundary.
     assert_eq!(
         nodes(&folder, "2021-03-12T12:00", &["--for", "4d"]),
         expected(&[
@@ -128,10 +128,10 @@ fn a_clock_change_moves_the_nodes_with_the_schedule() {
 fn the_query_of_the_faq_is_explained_and_its_correction_is_followed() {
     let faq = "max(karpenter_queue_length{name=\"ml\"},karpenter_scheduled_capacity{name=\"scheduling\"})";
     let folder = with_query("autoscaler-faq", faq);
-    let said = in_one_line(&almanac(&folder, &["validate", "."]).said);
+    let output_text = in_one_line(&almanac(&folder, &["validate", "."]).stdout);
     let fix = "write max(karpenter_queue_length{name=\"ml\"} or \
                karpenter_scheduled_capacity{name=\"scheduling\"})";
-    assert!(said.contains(fix), "{said}");
+    assert!(output_text.contains(fix), "{output_text}");
     let corrected = format!("max({SCHEDULED} or karpenter_scheduled_capacity{{name=\"other\"}})");
     let folder = with_query("autoscaler-corrected", &corrected);
     let nodes = nodes(&folder, "2021-02-01T09:00", &["--for", "1h"]);
@@ -139,15 +139,18 @@ fn the_query_of_the_faq_is_explained_and_its_correction_is_followed() {
 }
 
 #[test]
-fn a_query_that_only_prometheus_can_answer_leaves_its_target_alone_unless_its_result_is_stated() {
+fn a_query_without_a_stated_result_leaves_its_target_unchanged() {
     let folder = with_query("autoscaler-sample", "sum(queue)");
     let command = ["forecast", "-f", ".", "-o", "json", "--from", "2021-02-01", "--for", "1h"];
     let output = almanac(&folder, &command).json();
-    let said = output["assumptions"].to_string();
-    assert!(said.contains("sum(queue) cannot be answered without a Prometheus"), "{said}");
+    let output_text = output["assumptions"].to_string();
     assert!(
-        said.contains("Almanac does not publish queue; give its value with --sample"),
-        "{said}"
+        output_text.contains("sum(queue) cannot be answered without a Prometheus"),
+        "{output_text}"
+    );
+    assert!(
+        output_text.contains("Almanac does not publish queue; give its value with --sample"),
+        "{output_text}"
     );
     let hour = ["--for", "1h"];
     let unsaid = nodes(&folder, "2021-02-01T00:00", &hour);
@@ -155,10 +158,10 @@ fn a_query_that_only_prometheus_can_answer_leaves_its_target_alone_unless_its_re
     let stated = nodes(&folder, "2021-02-01T00:00", &["--for", "1h", "--sample", "sum(queue)=7"]);
     assert_eq!(stated.iter().map(|it| &it.1).collect::<Vec<_>>(), [7]);
     let explain = ["explain", "-f", ".", "ha/nodes", "--sample", "sum(queue)=70"];
-    let said = in_one_line(&almanac(&folder, &explain).said);
+    let output_text = in_one_line(&almanac(&folder, &explain).stdout);
     assert!(
-        said.contains("sum(queue) is 70, AverageValue 1: 70 replicas; 10 by maxReplicas"),
-        "{said}"
+        output_text.contains("sum(queue) is 70, AverageValue 1: 70 replicas; 10 by maxReplicas"),
+        "{output_text}"
     );
     almanac(&folder, &["next", "-f", ".", "--sample", "sum(other)=7"]).ended(2);
 }

@@ -1,4 +1,4 @@
-//! The beginning of an autoscaler in files: its replicas are those of the file, and only its recommendations are older.
+//! The start of an autoscaler in files: its replicas are those of the file, and only its recommendations are older.
 
 use std::path::Path;
 
@@ -88,7 +88,7 @@ fn an_autoscaler_begins_at_the_assumed_value() {
 }
 
 #[test]
-fn an_answer_that_prometheus_could_not_give_one_number_for_changes_nothing() {
+fn a_result_that_is_not_a_single_number_changes_nothing() {
     let folder = folder_with("beginning-answers", &[("all.yaml", &queue(8, 100, "{}", VALUE))]);
     for samples in [vec!["queue=NaN"], vec!["queue=+Inf"], vec!["queue=1", " queue = 2"]] {
         let samples: Vec<&str> = samples.into_iter().flat_map(|it| ["--sample", it]).collect();
@@ -111,7 +111,7 @@ fn an_autoscaler_with_an_error_shows_the_value_of_its_target() {
     assert_eq!(explanation["value"], 3);
     assert_eq!(explanation["since"], "2026-05-03T08:00:00Z");
     almanac(&folder, &["explain", "-f", ".", "ha", "--at", AT])
-        .assert_said(&["error     the object"]);
+        .assert_stdout(&["error     the object"]);
 }
 
 const HOURS: &str = r#"
@@ -143,7 +143,7 @@ fn policies_that_are_new_begin_with_the_period() {
     let output = almanac(&folder, &command).json();
     assert_eq!(output["series"][0]["segments"][0]["value"], 10);
     let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new"];
-    almanac(&folder, &command).assert_said(&["replicas 4 → 10", assumed]);
+    almanac(&folder, &command).assert_stdout(&["replicas 4 → 10", assumed]);
     let output = almanac(&folder, &[&command[..], &["-o", "json"]].concat()).json();
     assert_eq!(output["assumptions"], json!([assumed]));
 }
@@ -153,6 +153,6 @@ fn policies_of_a_cluster_are_not_new() {
     let folder = folder_with("beginning-cluster", &[]);
     for command in ["forecast", "next"] {
         let ran = almanac(&folder, &[command, "--new"]).ended(2);
-        ran.assert_noted(&["--new", "applies to files only"]);
+        ran.assert_stderr(&["--new", "applies to files only"]);
     }
 }

@@ -13,8 +13,8 @@ const RHYTHM: &str = "3 firings are skipped";
 
 /// The output of a command for the days around the change, in one of its forms.
 fn printed(folder: &Path, command: &[&str], further: &[&str]) -> String {
-    let printed = almanac(folder, &[command, further].concat()).said;
-    // As wide as the terminal or the picture is, text is wrapped.
+    let printed = almanac(folder, &[command, further].concat()).stdout;
+    // Text is wrapped at the width of the terminal or the picture.
     let printed = printed.replace("</text>", "");
     let words = printed.lines().map(|line| match line.split_once("\">") {
         Some((tag, words)) if tag.starts_with("<text") => words,
@@ -79,7 +79,7 @@ fn next_marks_moved_items_and_reports_skipped_ones() {
     let changes = list(&printed["clockChanges"]).iter();
     let rules: Vec<&str> = changes.map(|it| word(&it["rule"])).collect();
     assert_eq!(rules, ["night", "rhythm"]);
-    // Only as far as is listed.
+    // Only clock changes up to the last listed event.
     let first = almanac(&folder, &[NEXT, &["-o", "json", "--count", "1"]].concat()).json();
     assert_eq!(first["clockChanges"], Value::Array(Vec::new()));
 }

@@ -1,4 +1,4 @@
-//! The formats that other programs read, read back by programs that were not written here.
+//! The formats for other programs, read back by independent programs.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +22,10 @@ fn folder(name: &str) -> std::path::PathBuf {
 
 /// The properties of each event.
 fn events(ran: &Ran) -> Vec<Vec<(String, String)>> {
-    for line in ran.said.split_terminator("\r\n") {
+    for line in ran.stdout.split_terminator("\r\n") {
         assert!(line.len() <= 75 && !line.contains(['\r', '\n']), "{line:?}");
     }
-    let unfolded = unfold(&ran.said);
+    let unfolded = unfold(&ran.stdout);
     let calendar = read_calendar(&unfolded).unwrap();
     let of_calendar = |key: &str| calendar.properties.iter().any(|it| it.name == key);
     for key in ["VERSION", "PRODID", "X-WR-CALNAME", "REFRESH-INTERVAL"] {
@@ -42,14 +42,14 @@ fn property<'a>(event: &'a [(String, String)], key: &str) -> &'a str {
     &event.iter().find(|(known, _)| known == key).unwrap().1
 }
 
-/// `2026-11-27T17:00:00Z` as a calendar has it.
+/// An instant such as `2026-11-27T17:00:00Z` in the format of a calendar.
 fn in_calendar(at: &Value) -> String {
     word(at).replace(['-', ':'], "")
 }
 
 fn rows(ran: &Ran) -> Vec<csv::StringRecord> {
-    assert!(ran.said.ends_with("\r\n"));
-    let mut reader = csv::Reader::from_reader(ran.said.as_bytes());
+    assert!(ran.stdout.ends_with("\r\n"));
+    let mut reader = csv::Reader::from_reader(ran.stdout.as_bytes());
     assert_eq!(reader.headers().unwrap().get(0), Some("place"));
     reader.records().map(Result::unwrap).collect()
 }
@@ -70,8 +70,8 @@ fn yaml_is_the_same_document_as_json() {
         vec!["version"],
     ] {
         let in_format = |format| almanac(&folder, &[&arguments[..], &["-o", format]].concat());
-        let yaml = in_format("yaml").said.replace('\n', "\n  ");
-        // Read as the files of users are.
+        let yaml = in_format("yaml").stdout.replace('\n', "\n  ");
+        // The YAML is read like a file of a user.
         let head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  ";
         let mut reading = Reading::default();
         read_objects(&mut reading, Source::new("told.yaml", format!("{head}{yaml}")));
@@ -145,7 +145,7 @@ fn a_later_calendar_changes_its_events_and_adds_no_copies() {
         let events = events(&almanac(&folder, &command));
         let uids = events.iter().map(|it| property(it, "UID").to_owned());
         let all: BTreeSet<String> = uids.collect();
-        assert_eq!(all.len(), events.len(), "each has one of its own");
+        assert_eq!(all.len(), events.len(), "an identifier is not unique");
         all
     };
     let (first, later) = (command("2026-11-20T00:00:00Z"), command("2026-11-23T01:00:00Z"));
@@ -182,7 +182,7 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
     {
         let in_format = |format| {
             let usual = ["when", "--from", PRESENT, "--zone", "Europe/Berlin", "-o", format];
-            // Objects have zones of their own.
+            // The schedules of objects have their own zones.
             let usual = if schedule.contains(&"-f") {
                 [&usual[..3], &usual[5..]].concat()
             } else {
@@ -211,7 +211,7 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
 fn notes_that_a_table_or_a_calendar_cannot_hold_go_to_standard_error() {
     let folder = folder_with("formats-told", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     for format in ["csv", "ics"] {
-        forecast(&folder, &["-o", format]).assert_noted(&[
+        forecast(&folder, &["-o", format]).assert_stderr(&[
             "b.yaml",
             "five fields",
             "assumed: before",

@@ -26,7 +26,7 @@ fn pod(name: &str, metadata: &str) -> String {
     format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, {metadata}}}\n---\n")
 }
 
-/// Every answer there is, none of them a panic.
+/// Asserts that no command panics, in any output format.
 fn assert_answers(folder: &Path) {
     for (command, further) in [
         ("forecast", &["-o", "text"][..]),
@@ -37,14 +37,14 @@ fn assert_answers(folder: &Path) {
         ("next", &["--count", "3", "-o", "json"]),
     ] {
         let ran = run_in_period(folder, command, further);
-        assert!(matches!(ran.code, Some(0 | 1)), "{command} {further:?}: {}", ran.noted);
-        assert!(!ran.said.is_empty(), "{command} {further:?}");
+        assert!(matches!(ran.code, Some(0 | 1)), "{command} {further:?}: {}", ran.stderr);
+        assert!(!ran.stdout.is_empty(), "{command} {further:?}");
     }
 }
 
 #[test]
 fn a_megabyte_of_policies_is_forecast() {
-    // As many as there is room for; the pod of the last one has to find it.
+    // The maximum number of policies; the last policy selects the pod.
     let policies = |number: usize| {
         night(&format!("p{number}"), &format!("{{matchLabels: {{app: a{number}}}}}"))
     };
@@ -71,11 +71,11 @@ fn selectors_that_match_everything_are_forecast() {
     let agent = agent((0..500).map(everything));
     let folder = folder_with("levels-everything", &[("agent.yaml", &agent), ("pods.yaml", &pods)]);
     assert_answers(&folder);
-    run_in_period(&folder, "forecast", &[]).assert_said(&["500 pods of app=a in default"]);
+    run_in_period(&folder, "forecast", &[]).assert_stdout(&["500 pods of app=a in default"]);
 }
 
 #[test]
-fn rubbish_in_annotations_and_labels_is_kept_and_escaped() {
+fn invalid_annotations_and_labels_are_kept_and_escaped() {
     let long = "x".repeat(100_000);
     let rubbish = [
         "volcano.sh/qos-level: \"\\e[31m</script><script>alert(1)</script>\\u202e\\0\"".to_owned(),
@@ -101,8 +101,8 @@ fn rubbish_in_annotations_and_labels_is_kept_and_escaped() {
     assert_answers(&folder);
     let output = run_in_period(&folder, "forecast", &["-o", "json"]).json();
     assert_eq!(list(&output["series"]).len(), rubbish.len());
-    let shown = run_in_period(&folder, "forecast", &[]).said;
+    let shown = run_in_period(&folder, "forecast", &[]).stdout;
     assert!(!shown.contains(['\u{1b}', '\0']), "a terminal would obey it");
-    let page = run_in_period(&folder, "forecast", &["-o", "html"]).said;
+    let page = run_in_period(&folder, "forecast", &["-o", "html"]).stdout;
     assert!(!page.contains("<script>alert"), "a browser would obey it");
 }

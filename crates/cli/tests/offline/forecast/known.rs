@@ -7,7 +7,7 @@ use crate::forecast::running::{
 };
 use crate::running::{list, word};
 
-/// One rule that can be used, and one that cannot.
+/// A usable and an unusable rule.
 const HALF_BROKEN: &str = cron!(
     "half",
     "other",
@@ -29,12 +29,12 @@ spec:
 fn explain(name: &str, texts: &[(&str, &str)], subject: &str) -> (Value, Option<i32>, String) {
     let folder = folder_with(name, texts);
     let arguments = ["explain", "-f", ".", subject, "--at", PRESENT];
-    let shown = almanac(&folder, &arguments).said;
+    let shown = almanac(&folder, &arguments).stdout;
     let output = almanac(&folder, &[&arguments[..], &["-o", "json"]].concat());
     (output.json(), output.code, shown)
 }
 
-/// `rule verdict`, of all rules.
+/// All rules as `rule verdict`.
 fn verdicts(explanation: &Value) -> Vec<String> {
     let report =
         |it: &Value| format!("{} {}", it["rule"].as_str().unwrap_or("-"), word(&it["verdict"]));
@@ -123,19 +123,19 @@ spec:
     assert_eq!(values.collect::<Vec<_>>(), [50, 50]);
     assert!(report["assumptions"].to_string().contains("to fit the other bound"), "{report:#}");
     let crossed = [&assume[..], &["--assume", "hpa/web.maxReplicas=20"]].concat();
-    forecast(&folder, &crossed).ended(2).assert_noted(&["minReplicas 50 is above maxReplicas 20"]);
+    forecast(&folder, &crossed).ended(2).assert_stderr(&["minReplicas 50 is above maxReplicas 20"]);
 }
 
 #[test]
 fn an_instant_out_of_range_is_reported() {
     let folder = folder_with("beyond", &[("a.yaml", SHOP)]);
     let at = |instant| almanac(&folder, &["explain", "-f", ".", "shop", "--at", instant]);
-    at("9999-12-30T23:00:00Z").ended(2).assert_noted(&["to 9999-12-30T22:00:00Z"]);
+    at("9999-12-30T23:00:00Z").ended(2).assert_stderr(&["to 9999-12-30T22:00:00Z"]);
     at("9999-12-30T22:00:00Z").ended(0);
 }
 
 #[test]
-fn the_values_of_an_exported_object_count() {
+fn the_values_of_an_exported_object_apply() {
     let exported = r#"
 apiVersion: v1
 kind: List
@@ -157,7 +157,7 @@ items:
     let report = forecast(&folder, &["-o", "json", "--for", "1d"]).json();
     let segments = segments(&report["series"][0]).into_iter();
     let values: Vec<&Value> = segments.map(|(_, value)| value).collect();
-    // No controller ran at eight to open; the value found there stays until the evening.
+    // No controller ran at the opening at eight, so the existing value stays until the evening.
     assert_eq!(values, [6, 2, 10]);
     assert_eq!(report["assumptions"], Value::Array(vec![]));
     let behind = ["-o", "json", "--from", "2026-11-19T12:00:00Z", "--for", "1d"];
@@ -189,9 +189,13 @@ fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
     let folder = folder_with("marked-forecast", &files);
     let output = forecast(&folder, &["--for", "2d", "-o", "json"]);
     let assumed = output.json()["assumptions"].clone();
-    let said = format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not applied: {why}");
-    assert!(assumed.as_array().unwrap().contains(&said.clone().into()), "{assumed:#}");
-    assert!(!output.said.replace(&said, "").contains("till"), "it is forecast");
+    let output_text =
+        format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not applied: {why}");
+    assert!(assumed.as_array().unwrap().contains(&output_text.clone().into()), "{assumed:#}");
+    assert!(
+        !output.stdout.replace(&output_text, "").contains("till"),
+        "the exempt policy is in the forecast"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::forecast::levels::{AGENT, run_in_period};
 use crate::forecast::running::folder_with;
 use crate::running::{list, word};
 
-/// One of each kind of workload that makes pods, without any pod.
+/// A workload of each kind that creates pods, without pods.
 const MAKERS: &str = "\
 apiVersion: batch.volcano.sh/v1alpha1
 kind: Job
@@ -65,8 +65,8 @@ spec: {template: {metadata: {labels: {workload-type: offline}}, spec: {container
 ";
 
 #[test]
-fn the_templates_of_every_workload_stand_for_its_pods_with_the_labels_that_these_will_have() {
-    // By the labels that are added, which the templates do not have.
+fn the_template_of_each_workload_represents_its_pods_with_their_labels() {
+    // The selector matches the added labels, which the templates lack.
     let jobs = "{key: job-name, operator: In, values: [migrate]}";
     let driver = "{key: volcano.sh/task-spec, operator: In, values: [driver]}";
     let agent = AGENT.replace(

@@ -1,4 +1,4 @@
-//! QoS levels in a forecast: of pods, and of workloads whose templates stand for them.
+//! QoS levels in a forecast: of pods, and of workloads whose templates represent pods.
 
 use std::path::{Path, PathBuf};
 
@@ -101,12 +101,12 @@ pub(crate) fn run_in_period(folder: &Path, command: &str, further: &[&str]) -> R
 }
 
 #[test]
-fn pods_that_always_agree_are_drawn_as_one_and_templates_stand_for_the_pods_of_their_workloads() {
+fn equal_pods_are_drawn_as_one_and_templates_represent_pods() {
     let folder = folder("levels");
     assert_written_down("levels.txt", &run_in_period(&folder, "forecast", &[]));
     assert_written_down("levels-next.txt", &run_in_period(&folder, "next", &[]));
     run_in_period(&folder, "forecast", &["-o", "svg"])
-        .assert_said(&["37 pods of app=batch in default"]);
+        .assert_stdout(&["37 pods of app=batch in default"]);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_pod_is_explained_by_its_list() {
     assert_eq!(won["next"], json!({ "at": "2026-11-23T14:00:00Z", "value": "1" }));
     let own = explain("deployment/web").json();
     assert_eq!((&own["value"], &own["reasons"][0]["verdict"]), (&Value::Null, &json!("won")));
-    assert_eq!(explain("pod/*h-0?").noted, "", "a pattern may mean several");
+    assert_eq!(explain("pod/*h-0?").stderr, "", "a pattern may match several objects");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn levels_are_written_as_names_if_requested() {
 #[test]
 fn a_config_map_that_the_agent_does_not_read_is_reported() {
     let folder = folder("levels-elsewhere");
-    let output = run_in_period(&folder, "forecast", &["--config-namespace", "agents"]).said;
+    let output = run_in_period(&folder, "forecast", &["--config-namespace", "agents"]).stdout;
     let why = "is not applied; the agent's ConfigMap is in the namespace agents";
     assert!(!output.contains("qosLevel") && in_one_line(&output).contains(why), "{output}");
 }
@@ -181,7 +181,7 @@ fn an_unusable_list_leaves_the_pods_unchanged_and_is_reported() {
         &[("agent.yaml", &broken), ("pods.yaml", &pod("batch", "n1", "")), ("nodes.yaml", NODES)],
     );
     let output = run_in_period(&folder, "forecast", &[]).ended(1);
-    output.assert_said(&["nothing to forecast", "agent.yaml:9:20"]);
+    output.assert_stdout(&["nothing to forecast", "agent.yaml:9:20"]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn changes_of_pods_at_one_instant_are_one_line_despite_others_between() {
         let annotations = format!("  annotations: {{volcano.sh/qos-level: '{level}'}}\n");
         pod(name, "n1", &annotations).replace("workload-type: offline", app)
     };
-    // Between two pods of one policy there is always one of the other, or one with another level.
+    // Between two pods of one policy is always a pod of the other policy, or a pod with another level.
     let pods: String = (0..12)
         .map(|number| match number % 3 {
             0 => of("workload-type: offline", &format!("p-{number:02}"), "1"),
@@ -200,7 +200,7 @@ fn changes_of_pods_at_one_instant_are_one_line_despite_others_between() {
         .collect();
     let files = [("agent.yaml", AGENT), ("nodes.yaml", NODES), ("pods.yaml", &*pods)];
     let folder = folder_with("levels-between", &files);
-    let output = run_in_period(&folder, "next", &["--count", "3"]).said;
+    let output = run_in_period(&folder, "next", &["--count", "3"]).stdout;
     let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("  ")).collect();
     let offline = "volcano-agent-config offline-qos-during-day opens; Pod default";
     let expected = [
@@ -222,14 +222,14 @@ fn a_pod_is_explained_by_every_word_for_its_kind_and_also_if_no_policy_selects_i
         let at = ["--at", "2026-11-23T12:00:00+08:00", "-f", "."];
         almanac(&folder, &[&["explain"], words, &at].concat())
     };
-    let output = explain(&["pod/batch-07"]).said;
+    let output = explain(&["pod/batch-07"]).stdout;
     assert!(output.contains("qosLevel of Pod default/batch-07 is -1"), "{output}");
     for words in [&["pods/batch-07"][..], &["po/batch-07"], &["pods", "batch-07"]] {
-        assert_eq!(explain(words).said, output, "{words:?}");
+        assert_eq!(explain(words).stdout, output, "{words:?}");
     }
-    explain(&["cj/report"]).assert_said(&["CronJob.batch default/report is -1"]);
+    explain(&["cj/report"]).assert_stdout(&["CronJob.batch default/report is -1"]);
     explain(&["pod/quiet"])
-        .assert_said(&["qosLevel of Pod default/quiet is 1\n", "Nothing changes within a year."]);
+        .assert_stdout(&["qosLevel of Pod default/quiet is 1\n", "Nothing changes within a year."]);
 }
 
 #[test]
@@ -237,13 +237,13 @@ fn an_unknown_pod_name_suggests_an_existing_pod() {
     let folder = folder("levels-unknown");
     let explain =
         |folder: &Path, name: &str| almanac(folder, &["explain", "-f", ".", name]).ended(2);
-    explain(&folder, "po/btch-07").assert_noted(&["did you mean Pod/default/batch-07?"]);
+    explain(&folder, "po/btch-07").assert_stderr(&["did you mean Pod/default/batch-07?"]);
     let pods = "no pod matches; the pods are Pod/default/batch-00, Pod/default/batch-01, ";
-    explain(&folder, "pods/shop").assert_noted(&[pods, "Pod/default/batch-07, …"]);
+    explain(&folder, "pods/shop").assert_stderr(&[pods, "Pod/default/batch-07, …"]);
     let without = folder_with("levels-no-policies", &[("pods.yaml", &pod("batch", "n1", ""))]);
     let why = "pods are read only where there is a ResourcePolicy, or there are policies for QoS levels in a \
                ConfigMap volcano-agent-config or volcano-agent-configuration";
-    explain(&without, "pod/batch").assert_noted(&[why]);
+    explain(&without, "pod/batch").assert_stderr(&[why]);
 }
 
 #[test]
@@ -266,5 +266,5 @@ fn a_config_map_without_a_namespace_is_in_that_of_the_agent() {
         assert!(assumptions.contains(&json!(assumed)), "{further:?} {assumptions:#?}");
     }
     almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"])
-        .assert_said(&["names no namespace; that of the agent is assumed"]);
+        .assert_stdout(&["names no namespace; that of the agent is assumed"]);
 }

@@ -10,16 +10,20 @@ use crate::forecast::running::{
 use crate::running::Ran;
 
 #[test]
-fn a_file_is_written_whole_and_replaces_the_one_before() {
+fn a_file_is_written_completely_and_replaces_the_previous_file() {
     let folder = folder_with("out", &[("a.yaml", SHOP)]);
     let out = empty_folder("out-written").join("out.json");
     fs::write(&out, "old").unwrap();
     let permissions = fs::metadata(&out).unwrap().permissions();
     let ran = forecast(&folder, &["-o", "json", "--out", out.to_str().unwrap()]).ended(0);
-    assert_eq!(ran.said, "");
-    assert_eq!(fs::read_to_string(&out).unwrap(), forecast(&folder, &["-o", "json"]).said);
+    assert_eq!(ran.stdout, "");
+    assert_eq!(fs::read_to_string(&out).unwrap(), forecast(&folder, &["-o", "json"]).stdout);
     assert_eq!(fs::read_dir(out.parent().unwrap()).unwrap().count(), 1);
-    assert_eq!(fs::metadata(&out).unwrap().permissions(), permissions, "it is for others, too");
+    assert_eq!(
+        fs::metadata(&out).unwrap().permissions(),
+        permissions,
+        "the file is not readable for others"
+    );
     forecast(&folder, &["--out", "no/such/folder/out.txt"]).ended(2);
 }
 
@@ -43,7 +47,7 @@ fn text_in_a_file_is_the_same_as_in_a_pipe() {
     let folder = folder_with("out-text", &[("a.yaml", SHOP)]);
     let out = empty_folder("out-text-written").join("out.txt");
     forecast(&folder, &["--out", out.to_str().unwrap()]).ended(0);
-    assert_eq!(fs::read_to_string(&out).unwrap(), forecast(&folder, &[]).said);
+    assert_eq!(fs::read_to_string(&out).unwrap(), forecast(&folder, &[]).stdout);
 }
 
 #[test]
@@ -52,9 +56,9 @@ fn a_hyphen_as_the_file_means_standard_output() {
     for output in ["text", "json", "svg", "html"] {
         let printed = forecast(&folder, &["-o", output]);
         let to_hyphen = forecast(&folder, &["-o", output, "--out", "-"]);
-        let [one, other] = [&to_hyphen, &printed].map(|it| without_its_making(&it.said));
+        let [one, other] = [&to_hyphen, &printed].map(|it| without_its_making(&it.stdout));
         assert_eq!(one, other);
-        assert_eq!(to_hyphen.noted, printed.noted);
+        assert_eq!(to_hyphen.stderr, printed.stderr);
     }
     assert!(!folder.join("-").exists());
 }
@@ -62,11 +66,11 @@ fn a_hyphen_as_the_file_means_standard_output() {
 #[test]
 fn a_file_has_no_escapes_even_if_colors_are_requested() {
     let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
-    // There is something to leave out.
-    forecast(&folder, &["--color", "always"]).assert_said(&["\u{1b}"]);
+    // Standard output has escapes with this option.
+    forecast(&folder, &["--color", "always"]).assert_stdout(&["\u{1b}"]);
     forecast(&folder, &["--color", "always", "-o", "text", "--out", "out.txt"]);
     let written = fs::read_to_string(folder.join("out.txt")).unwrap();
-    assert_eq!(written, forecast(&folder, &[]).said);
+    assert_eq!(written, forecast(&folder, &[]).stdout);
 }
 
 #[test]
@@ -78,16 +82,16 @@ fn links_and_pipes_are_not_replaced() {
     std::os::unix::fs::symlink("there.txt", folder.join("link.txt")).unwrap();
     forecast(&folder, &["--out", "link.txt"]);
     assert!(folder.join("link.txt").is_symlink());
-    assert_eq!(fs::read_to_string(folder.join("there.txt")).unwrap(), printed.said);
+    assert_eq!(fs::read_to_string(folder.join("there.txt")).unwrap(), printed.stdout);
     // Standard output is a pipe here.
     let piped = forecast(&folder, &["--out", "/dev/stdout"]);
-    assert_eq!(piped.said, printed.said);
+    assert_eq!(piped.stdout, printed.stdout);
 }
 
 #[test]
 #[cfg(unix)]
 fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
-    // Many targets with a change a minute, for a century: far longer than any user waits.
+    // Many targets with a change a minute for a century take longer than any test.
     let many: Vec<String> = (0..50)
         .map(|number| {
             let rules =
@@ -107,7 +111,7 @@ fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
             .any(|path| path.to_string_lossy().ends_with(".unfinished"))
     };
     while !unfinished() {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        assert_eq!(child.try_wait().unwrap(), None, "the program ended without a signal");
         std::thread::yield_now();
     }
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -143,6 +147,6 @@ fn a_full_disk_is_an_error() {
         let arguments = ["forecast", "-f", ".", "--for", "10y", "-o", output];
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = command(&folder, &arguments).stdout(full).output().unwrap();
-        Ran::from_output(&output).ended(2).assert_noted(&["No space left on device"]);
+        Ran::from_output(&output).ended(2).assert_stderr(&["No space left on device"]);
     }
 }

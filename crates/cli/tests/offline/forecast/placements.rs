@@ -37,7 +37,7 @@ fn fleet() -> String {
         + &object("v1beta2", "ManagedClusterSetBinding", binding, "spec: {clusterSet: fleet}")
 }
 
-/// A cluster of the fleet with a score, and until when this is valid.
+/// A cluster of the fleet with a score, and the expiry of the score.
 fn cluster(name: &str, spec: &str, (score, value): (&str, i32), until: &str) -> String {
     let metadata = format!("name: {name}, labels: {{{API}/clusterset: fleet}}");
     let of_score = format!("name: default, namespace: {name}, uid: a");
@@ -46,7 +46,8 @@ fn cluster(name: &str, spec: &str, (score, value): (&str, i32), until: &str) -> 
         + &object("v1alpha1", "AddOnPlacementScore", &of_score, &status)
 }
 
-/// A placement that selects one cluster by a score, and two clusters; the score of the better one ends at noon.
+/// A placement that selects one cluster by a score, and two clusters. The score of the better cluster expires at
+/// noon.
 fn hub() -> String {
     let taint = "spec: {taints: [{key: gone, effect: NoSelect}]}";
     let until = "validUntil: '2026-11-23T12:00:00Z', ";
@@ -81,7 +82,7 @@ fn findings(folder: &Path, code: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_selected_cluster_changes_at_the_instant_at_which_a_score_expires() {
+fn the_selected_cluster_changes_when_a_score_expires() {
     let folder = folder_with("placements", &[("hub.yaml", &hub())]);
     let report = day(&folder);
     let series = &report["series"][0];
@@ -161,7 +162,7 @@ fn a_score_can_be_assumed_for_an_object_with_a_computed_name() {
         &folder,
         &[&["explain", "-f", "hub.yaml", "Placement/shop/web"], &endless[..]].concat(),
     )
-    .assert_noted(&["west/usage, so no scores of it can expire"]);
+    .assert_stderr(&["west/usage does not exist, so its scores cannot expire"]);
 }
 
 #[test]
@@ -233,7 +234,7 @@ fn an_assumed_score_applies_to_every_command_and_is_listed() {
     let assumed =
         "cpuratio of AddOnPlacementScore.cluster.open-cluster-management.io west/default is 89";
     assert_eq!(report["assumptions"], json!([assumed]));
-    // Of every cluster: it is the name that decides then.
+    // With the same score for every cluster, the name decides.
     let assumed = ["--assume", "addonplacementscore/default.cpuratio=-7"];
     let report = explained(&folder, "web", &assumed);
     let totals = [&report["reasons"][0]["total"], &report["reasons"][1]["total"]];
@@ -264,15 +265,16 @@ fn an_assumption_that_is_not_a_score_of_a_placement_is_an_error() {
         ("placement/web.clusters=3", "the scores of an addonplacementscore"),
     ] {
         almanac(&folder, &["forecast", "-f", "hub.yaml", "--assume", assumed])
-            .assert_noted(&[expected]);
+            .assert_stderr(&[expected]);
     }
     let first = ["--assume", "addonplacementscore/west/default.cpuratio=1"];
     let second = ["--assume", "addonplacementscore/default.cpuratio=2"];
     almanac(&folder, &[&["next", "-f", "hub.yaml"][..], &first, &second].concat())
-        .assert_noted(&["west/default is already assumed"]);
+        .assert_stderr(&["west/default is already assumed"]);
 }
 
-/// Two placements for one of two clusters each: `p` by Balance and Steady, `q` by a score by which east is better.
+/// Two placements that each select one of two clusters: `p` by Balance and Steady, `q` by a score that is higher for
+/// east.
 fn rivals() -> String {
     [
         placement("name: p", ""),
@@ -285,7 +287,7 @@ fn rivals() -> String {
 }
 
 #[test]
-fn a_placement_that_balances_is_decided_again_when_another_one_has_selected() {
+fn a_balancing_placement_is_evaluated_again_after_another_placement_selects() {
     let folder = folder_with("placement-rivals", &[("hub.yaml", &rivals())]);
     let report = day(&folder);
     let (start, east, west) = ("2026-11-23T00:00:00Z", json!(["east"]), json!(["west"]));
@@ -311,7 +313,7 @@ fn a_placement_whose_decision_alternates_is_reported() {
     );
     let folder = folder_with("placement-restless", &[("hub.yaml", &restless)]);
     let explain = ["explain", "-f", "hub.yaml", "Placement/shop/p"];
-    almanac(&folder, &explain).assert_said(&[
+    almanac(&folder, &explain).assert_stdout(&[
         "clusters is east",
         "inactive  the placement",
         "the next decision selects west",
@@ -327,18 +329,18 @@ fn a_set_that_is_defined_twice_has_unknown_clusters_so_the_selection_stays() {
     let set = object("v1beta2", "ManagedClusterSet", "name: fleet", "");
     let folder = folder_with("placement-twice", &[("hub.yaml", &(rivals() + &decision + &set))]);
     almanac(&folder, &["explain", "-f", "hub.yaml", "Placement/shop/q"])
-        .assert_said(&["clusters is west", "the selector of its set fleet cannot be used"]);
+        .assert_stdout(&["clusters is west", "the selector of its set fleet cannot be used"]);
 }
 
 #[test]
 fn the_next_event_names_the_score_and_the_clusters() {
     let folder = folder_with("placement-next", &[("hub.yaml", &hub())]);
     almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"])
-        .assert_said(&["AddOn/default/cpuratio selects; clusters east → west"]);
+        .assert_stdout(&["AddOn/default/cpuratio selects; clusters east → west"]);
 }
 
-/// Placements of one cluster in the namespace `shop`, each with an annotation or none and its scores; and two clusters,
-/// of which the second has the higher score `cpu`.
+/// Placements that each select one cluster in the namespace `shop`, with optional annotations and scores; and two
+/// clusters. The second cluster has the higher score `cpu`.
 fn balancing(placements: &[(&str, &str, &[&str])]) -> String {
     let of = |(name, annotations, scores): &(&str, &str, &[&str])| {
         let scores = scores.iter().map(|score| match *score {
@@ -396,16 +398,16 @@ fn without_clusters_the_selection_is_unknown_in_every_output() {
     let assumed = "Placement.cluster.open-cluster-management.io shop/web has an unknown selection: there is no \
                    ManagedCluster in the files";
     assert_eq!(report["assumptions"], json!([assumed]));
-    let shown = output("text").said;
+    let shown = output("text").stdout;
     assert!(shown.contains("unknown ┤") && !shown.contains("none"), "{shown}");
-    output("csv").assert_said(&[",,,,,unknown: there is no ManagedCluster in the files,\r\n"]);
+    output("csv").assert_stdout(&[",,,,,unknown: there is no ManagedCluster in the files,\r\n"]);
     for format in ["svg", "html"] {
-        output(format).assert_said(&["unknown: there is no ManagedCluster"]);
+        output(format).assert_stdout(&["unknown: there is no ManagedCluster"]);
     }
     let explain = ["explain", "-f", "hub.yaml", "placement/web", "--at", "2026-11-23"];
-    let said = almanac(&folder, &explain).said;
-    assert!(said.contains("clusters is unknown\n"), "{said}");
-    assert!(said.contains("unknown: there is no ManagedCluster in the files"), "{said}");
-    assert!(!said.contains("Nothing changes"), "{said}");
-    almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]).assert_said(&[assumed]);
+    let stdout = almanac(&folder, &explain).stdout;
+    assert!(stdout.contains("clusters is unknown\n"), "{stdout}");
+    assert!(stdout.contains("unknown: there is no ManagedCluster in the files"), "{stdout}");
+    assert!(!stdout.contains("Nothing changes"), "{stdout}");
+    almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]).assert_stdout(&[assumed]);
 }

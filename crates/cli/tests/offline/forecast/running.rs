@@ -1,4 +1,4 @@
-//! The program run over a folder of policies, some of which several tests share.
+//! Runs the program over a directory of policies, and builds policies that several tests share.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,7 +51,7 @@ spec:
 pub(crate) const BROKEN: &str =
     cron!("broken", "other", r#"name: never, schedule: "0 8 * *", targetReplicas: 10"#);
 
-/// A folder of its own for a test.
+/// A separate directory for a test.
 pub(crate) fn empty_folder(name: &str) -> PathBuf {
     empty_directory("forecast", name)
 }
@@ -74,18 +74,18 @@ pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Ran {
     Ran::from_output(&command(folder, arguments).output().unwrap())
 }
 
-/// The output of a forecast of the present week.
+/// The output of a forecast from the present instant of these tests.
 pub(crate) fn forecast(folder: &Path, arguments: &[&str]) -> Ran {
     let usual = ["forecast", "-f", ".", "--from", PRESENT];
     almanac(folder, &[&usual[..], arguments].concat())
 }
 
-/// A text however it is broken into lines.
+/// A text without its line breaks.
 pub(crate) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The start of each segment of a series, and its value.
+/// The segments of a series, each as its start and its value.
 pub(crate) fn segments(series: &Value) -> Vec<(&str, &Value)> {
     list(&series["segments"]).iter().map(|it| (word(&it["from"]), &it["value"])).collect()
 }

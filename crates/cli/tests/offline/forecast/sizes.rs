@@ -1,5 +1,5 @@
-//! The sizes of pages and pictures of many values over a long period. Nothing is lost: the page has every segment and
-//! every Job start of the JSON. A picture has the lowest and the highest value of each pixel.
+//! The sizes of pages and pictures of many values over a long period. The page contains every segment and every Job
+//! start of the JSON. A picture shows the lowest and the highest value of each pixel.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ const SCHEDULES: [&str; 15] = [
     "0 0 29 2 *",
 ];
 
-/// Thirty `CronJobs`, from one that starts a Job every minute to one that never does in this year.
+/// Thirty `CronJobs`, from a `CronJob` that starts a Job every minute to a `CronJob` without a start in this year.
 fn cron_jobs(name: &str) -> PathBuf {
     let mut jobs = String::new();
     for number in 0..30 {
@@ -47,7 +47,7 @@ fn cron_jobs(name: &str) -> PathBuf {
     folder_with(name, &[("jobs.yaml", &jobs)])
 }
 
-/// Rules with their hour, their days of the week, and how many replicas they set at least.
+/// Rules, each with its hour, its days of the week, and its minimum number of replicas.
 type Rules = &'static [(&'static str, usize, &'static str, usize)];
 
 const FOUR_A_DAY: Rules =
@@ -98,7 +98,7 @@ fn a_page_of_a_quarter_or_a_year_takes_less_than_three_megabytes_and_a_picture_l
         (workloads("sizes-of-weeks", 300, TWO_A_WEEK), YEAR),
     ] {
         for (format, most) in [("html", 3_000_000), ("svg", 2_000_000)] {
-            let size = forecast(&folder, period, format).said.len();
+            let size = forecast(&folder, period, format).stdout.len();
             assert!(size < most, "{format} of {} takes {size} bytes", folder.display());
         }
     }
@@ -110,7 +110,7 @@ fn data(page: &str) -> Value {
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// The numbers of a column, in which a pair `[back, count]` repeats `count` numbers.
+/// The expanded numbers of a column. A pair `[back, count]` repeats `count` numbers.
 fn expanded(column: &Value) -> Vec<usize> {
     let number = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
     let mut numbers: Vec<usize> = Vec::new();
@@ -139,7 +139,7 @@ fn the_page_has_every_start_of_the_json() {
     let mut expected: Vec<(&str, i64)> =
         occurrences.map(|it| (word(&it["object"]["name"]), milliseconds(&it["at"]))).collect();
     expected.sort_unstable();
-    let page = data(&forecast(&folder, SPRING, "html").said);
+    let page = data(&forecast(&folder, SPRING, "html").stdout);
     let mut found = Vec::new();
     for job in list(&page["occurrences"]) {
         let name = word(&job["object"][2]);
@@ -159,7 +159,7 @@ fn the_page_has_every_start_of_the_json() {
 fn the_page_has_every_segment_of_the_json() {
     let folder = workloads("segments-of-workloads", 10, FOUR_A_DAY);
     let output = forecast(&folder, YEAR, "json").json();
-    let page = data(&forecast(&folder, YEAR, "html").said);
+    let page = data(&forecast(&folder, YEAR, "html").stdout);
     let mut count = 0;
     let parts = list(&page["parts"]).iter();
     let rows = parts.flat_map(|part| list(&part["rows"]).iter().map(move |row| (part, row)));
@@ -189,7 +189,7 @@ fn the_page_has_every_segment_of_the_json() {
 
 const PIXELS: i64 = 728;
 
-/// The heights in tenths at the middle of each pixel of a path on the ground, which is of letters and numbers.
+/// The heights in tenths at the middle of each pixel, from an SVG path on the baseline.
 fn heights(path: &str) -> Vec<i64> {
     let tenths = |number: &str| {
         let (sign, number) = number.strip_prefix('-').map_or((1, number), |it| (-1, it));
@@ -199,7 +199,7 @@ fn heights(path: &str) -> Vec<i64> {
     };
     let path = path.strip_prefix("M16 ").unwrap().strip_suffix('z').unwrap();
     let (mut x, mut height, mut found) = (0, 0, Vec::new());
-    // Its first word is the ground.
+    // The first word of the path is the baseline.
     for word in path.replace('h', " h").replace('v', " v").split_whitespace().skip(1) {
         let (letter, number) = word.split_at(1);
         if letter == "v" {
@@ -219,7 +219,7 @@ fn heights(path: &str) -> Vec<i64> {
 fn a_picture_has_the_lowest_and_the_highest_value_of_each_pixel() {
     let folder = workloads("pixels-of-workloads", 10, FOUR_A_DAY);
     let output = forecast(&folder, YEAR, "json").json();
-    let picture = forecast(&folder, YEAR, "svg").said;
+    let picture = forecast(&folder, YEAR, "svg").stdout;
     let paths = |class: &str| -> Vec<String> {
         let begin = format!("<path class=\"{class}\" d=\"");
         let lines = picture.lines().filter_map(|line| line.strip_prefix(&begin));

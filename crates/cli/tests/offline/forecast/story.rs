@@ -1,4 +1,4 @@
-//! The text at three widths, and the highlights in every output.
+//! The text output at three widths, and the highlights in every output.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ fn examples(width: u32) -> Ran {
 
 /// The words outside the drawing, with any line breaks.
 fn words(shown: &str) -> Vec<&str> {
-    let said = shown.lines().filter(|line| !line.contains(['┤', '╷']));
-    said.flat_map(str::split_whitespace).collect()
+    let output_text = shown.lines().filter(|line| !line.contains(['┤', '╷']));
+    output_text.flat_map(str::split_whitespace).collect()
 }
 
 #[test]
@@ -26,26 +26,26 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     let widths = [60, 80, 200].map(|width| (width, examples(width)));
     for (width, output) in &widths {
         assert_written_down(&format!("examples.{width}.txt"), output);
-        let broken = output.said.lines().filter(|line| line.chars().count() > *width as usize);
-        // A longer word has a line of its own.
+        let broken = output.stdout.lines().filter(|line| line.chars().count() > *width as usize);
+        // A longer word has a separate line.
         let too_wide: Vec<&str> =
             broken.filter(|line| line.trim_start_matches(['!', '~', ' ']).contains(' ')).collect();
         assert!(too_wide.is_empty(), "wider than {width}: {too_wide:?}");
     }
-    let [narrow, usual, wide] = widths.map(|(_, output)| output.said);
+    let [narrow, usual, wide] = widths.map(|(_, output)| output.stdout);
     assert!(words(&narrow).len() > 500);
     assert_eq!(words(&narrow), words(&usual));
     assert_eq!(words(&usual), words(&wide));
 }
 
-/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant
-/// too.
+/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, in part at the
+/// same instant.
 const CONTESTED: &str = include_str!("contested.yaml");
 
 const OUT: [&str; 5] = [
     "behaviors[1] requests another value, behaviors[0] decides",
     "behaviors[2] requests another value, behaviors[3] decides",
-    "a gap, in which no rule is open",
+    "a gap without an open rule",
     "down requests another value, eight decides",
     "other lunch takes over from base up",
 ];
@@ -62,7 +62,7 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
     assert_written_down("contested.svg", &forecast("svg"));
     assert_written_down("contested.json", &forecast("json"));
     for output in ["text", "svg", "html"] {
-        let report = forecast(output).said;
+        let report = forecast(output).stdout;
         // A line of a picture is an element.
         let (mut report, mut rest) = (String::new(), report.as_str());
         while let Some((before, after)) = rest.split_once("</text>\n<text") {
@@ -99,23 +99,23 @@ fn windows_with_the_same_value_are_not_highlights() {
         CONTESTED.replace("replicas: 12,", "replicas: 8,").replace("replicas: 30,", "replicas: 9,");
     let rewritten = rewritten.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
     let folder = folder_with("alike", &[("all.yaml", &rewritten)]);
-    let shown = almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).said;
+    let shown = almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).stdout;
     assert!(!shown.contains('~') && !shown.contains('!'), "{shown}");
 }
 
 #[test]
-fn the_data_of_the_page_hold_units_with_their_caps() {
+fn the_page_data_contain_units_with_their_caps() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = ["forecast", "-f", "examples/units", "--from", "2026-03-02", "--for", "1d"];
     let mut output =
         almanac(&root, &[&arguments[..], &["-o", "html", "ResourcePolicy/tickets"]].concat());
-    let (_, rest) = output.said.split_once("id=\"forecast\">").unwrap();
+    let (_, rest) = output.stdout.split_once("id=\"forecast\">").unwrap();
     let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     assert_eq!(
         data["parts"][0]["rows"][0]["caps"],
         serde_json::json!({"reserved": 20, "spot": 30})
     );
-    output.said = serde_json::to_string_pretty(&data).unwrap();
+    output.stdout = serde_json::to_string_pretty(&data).unwrap();
     assert_written_down("units.columns.json", &output);
 }
 
@@ -147,7 +147,7 @@ fn shapes(picture: &str, title: &str) -> Vec<[String; 4]> {
         .collect()
 }
 
-/// The parts of a value, as a picture shows them: by name, or one a name that is listed.
+/// The parts of a value as in a picture: the numbers by name, or one part for each listed name.
 fn pieces(value: &Value) -> Vec<(String, String)> {
     let one = |value: &str| vec![(String::new(), value.to_owned())];
     match value {
@@ -169,7 +169,7 @@ fn picture_text_and_json_agree_for_every_kind_of_value() {
     let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d", "-o"];
     let forecast = |output| almanac(&root, &[&arguments[..], &[output]].concat());
     let (report, picture, shown) =
-        (forecast("json").json(), forecast("svg").said, forecast("text").said);
+        (forecast("json").json(), forecast("svg").stdout, forecast("text").stdout);
     let shown = in_one_line(&shown);
     let (mut kinds, mut count) = (std::collections::BTreeSet::new(), 0);
     for series in list(&report["series"]) {
@@ -190,7 +190,7 @@ fn picture_text_and_json_agree_for_every_kind_of_value() {
             }
             let others = drawn.iter().filter(|(_, value)| value != "none" && value != "unknown");
             assert_eq!(others.count(), pieces(&segment["value"]).len(), "{title} at {at}");
-            // For a repeated value, the first reason is given.
+            // For a repeated value, the text has the first reason.
             let known = list(&series["segments"]).iter().any(|it| {
                 it["value"] == segment["value"]
                     && it["policy"] == segment["policy"]

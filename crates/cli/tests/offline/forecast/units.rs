@@ -11,7 +11,7 @@ use crate::running::{list, word};
 
 pub(crate) const AT: &str = "2026-03-02T12:00:00Z";
 
-/// A policy for the pods `app: web`, with more fields of its spec and these units.
+/// A policy for the pods `app: web`, with these units and more fields of the spec.
 pub(crate) fn policy(name: &str, more: &str, units: &[&str]) -> String {
     format!(
         "---\napiVersion: scheduling.sigs.x-k8s.io/v1alpha1\nkind: ResourcePolicy\nmetadata: {{name: {name}}}\n\
@@ -20,7 +20,7 @@ pub(crate) fn policy(name: &str, more: &str, units: &[&str]) -> String {
     )
 }
 
-/// A unit of the nodes of the pool of its name.
+/// A unit of nodes, named like their pool.
 pub(crate) fn unit(name: &str, priority: i32, max: i32) -> String {
     format!(
         "{{name: {name}, priority: {priority}, maxCount: {max}, nodeSelector: {{matchLabels: {{pool: {name}}}}}}}"
@@ -42,7 +42,7 @@ pub(crate) fn web(replicas: u32) -> String {
     )
 }
 
-/// A pod of the Deployment `web`, with more fields of its metadata, on a node or on none.
+/// A pod of the Deployment `web`, with more fields of its metadata, on a node or without a node.
 pub(crate) fn pod(name: &str, more: &str, node: &str) -> String {
     let owner = "{apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9, controller: true, uid: a}";
     format!(
@@ -73,13 +73,13 @@ pub(crate) fn lines(report: &Value) -> Vec<String> {
     list(&report["reasons"]).iter().map(line).collect()
 }
 
-/// The next hour of the policy `web`: the pods in its units, and those pending.
+/// The forecast of the policy `web` for an hour: the pods in its units, and the pending pods.
 pub(crate) fn an_hour(folder: &Path) -> Value {
     let arguments = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
     almanac(folder, &arguments).json()
 }
 
-/// The pods in the units and those pending, at the start.
+/// The pods in the units and the pending pods at the start.
 pub(crate) fn filled(folder: &Path) -> (Value, Value) {
     let report = an_hour(folder);
     let first = |series: usize| report["series"][series]["segments"][0]["value"].clone();
@@ -149,7 +149,7 @@ fn the_order_of_files_and_objects_makes_no_difference() {
     {
         for output in ["text", "json"] {
             let run_in_period = |folder: &Path| {
-                almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).said
+                almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).stdout
             };
             assert!(run_in_period(&one).len() > 200, "{}", run_in_period(&one));
             assert_eq!(run_in_period(&one), run_in_period(&other));
@@ -158,7 +158,7 @@ fn the_order_of_files_and_objects_makes_no_difference() {
 }
 
 #[test]
-fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
+fn the_yaml_of_the_design_is_forecast_unchanged() {
     let pods = web(45).replace("{name: web}\nspec", "{name: web, namespace: xxx}\nspec");
     let pods = pods.replace("{app: web}", "{key1: value1}");
     let folder = folder("units-design", &[UNITS.to_owned(), pods]);
@@ -168,7 +168,7 @@ fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
     assert_eq!(report["series"][0]["segments"][0]["value"], counted);
     assert_eq!(report["series"][1]["segments"][0]["value"], json!(0));
     let assumed = report["assumptions"].to_string();
-    for said in ["of one revision", "the first fills first", "no nodes in the input"] {
-        assert!(assumed.contains(said), "{said}: {assumed}");
+    for assumption in ["of one revision", "the first fills first", "no nodes in the input"] {
+        assert!(assumed.contains(assumption), "{assumption}: {assumed}");
     }
 }

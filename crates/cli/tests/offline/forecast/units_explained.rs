@@ -1,4 +1,4 @@
-//! Why a pod is on its node, why it is pending, and how full each unit of nodes is, over files.
+//! The explanations of placed and pending pods, and of the usage of each node unit, for files.
 
 use std::path::Path;
 
@@ -59,7 +59,7 @@ fn a_pod_is_explained_by_its_unit_and_the_unit_of_the_next_pod() {
 }
 
 #[test]
-fn a_pod_that_waits_is_explained_by_each_unit() {
+fn a_pending_pod_is_explained_by_each_unit() {
     let units = policy(
         "web",
         "strategy: required,",
@@ -98,7 +98,7 @@ fn a_pod_of_two_policies_is_explained_with_both() {
     let output = explained(&folder, "pod/web-7d9-x");
     let message =
         "2 ResourcePolicies select the pod (default/other, default/web), and only one may";
-    // Of the two, the explained one also has a finding that names the other.
+    // The explained policy also has a finding that names the other policy.
     assert_eq!(lines(&output)[0], format!("error -: {message}"));
     assert_eq!(filled(&folder), (json!({ "a": 0 }), json!(1)));
     let output = explained(&folder, "rp/web");
@@ -224,5 +224,5 @@ fn a_pod_may_have_a_level_and_a_unit() {
         ],
     );
     almanac(&folder, &["explain", "-f", ".", "pod/web-7d9-x", "--at", AT])
-        .assert_said(&["in unit \"a\" of ResourcePolicy default/web"]);
+        .assert_stdout(&["in unit \"a\" of ResourcePolicy default/web"]);
 }

@@ -8,7 +8,7 @@ fn two_units() -> String {
     policy("web", "", &[&unit("best", 2, 10), &unit("worst", 1, 10)])
 }
 
-/// The object in the namespace `another`, which is first in the order of names.
+/// The object in the namespace `another`, the first in the order of names.
 fn in_another(text: &str) -> String {
     text.replacen("metadata: {name: ", "metadata: {namespace: another, name: ", 1)
 }

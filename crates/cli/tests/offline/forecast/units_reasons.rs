@@ -1,4 +1,4 @@
-//! Why pods are pending, and why they are on their nodes: each cause as forecasts and explanations give it.
+//! The causes of pending and placed pods in forecasts and explanations.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::forecast::units::{
 };
 use crate::running::word;
 
-/// A unit that is full, one that may have more, and a closed one.
+/// A full unit, a unit with free capacity, and a closed unit.
 fn three_units(more: &str) -> String {
     policy("web", more, &[&unit("a", 3, 1), &unit("b", 2, 9), &unit("c", 1, 0)])
 }
@@ -20,7 +20,7 @@ fn cordoned(name: &str, pool: &str) -> String {
     node(name, pool) + "spec: {unschedulable: true}\n"
 }
 
-/// The reason for the pod `web-7d9-y`, which is pending, and for the pods that are pending by the forecast.
+/// The reasons for the pending pod `web-7d9-y`, and for the pending pods in the forecast.
 fn pending_reasons(name: &str, objects: &[String]) -> (String, String) {
     let there = [web(2), node("a1", "a"), pod("web-7d9-x", "", &on("a1"))];
     let folder = folder(name, &[objects, &there].concat());
@@ -85,7 +85,7 @@ fn each_cause_of_a_pending_pod_is_explained() {
 }
 
 #[test]
-fn a_pod_that_is_too_large_for_every_node_is_pending_for_lack_of_room() {
+fn a_pod_that_is_too_large_for_every_node_is_pending_for_lack_of_capacity() {
     let large = pod("web-7d9-y", "", "")
         .replace("image: web}", "image: web, resources: {requests: {cpu: '8'}}}");
     let small = with_status(node("b1", "b"), "cpu: '4', pods: '110'");
@@ -164,9 +164,9 @@ fn workloads_are_within_the_bounds_of_their_autoscalers_also_when_a_cron_rule_se
     assert_eq!(later["from"], "2026-03-02T12:30:00Z");
     assert_eq!(later["value"], json!({ "a": 5, "b": 3 }));
     let assumed = output["assumptions"].to_string();
-    let said = "HorizontalPodAutoscaler.autoscaling default/web only keeps Deployment.apps default/web within \
+    let output_text = "HorizontalPodAutoscaler.autoscaling default/web only keeps Deployment.apps default/web within \
                 its bounds";
-    assert!(assumed.contains(said), "{assumed}");
+    assert!(assumed.contains(output_text), "{assumed}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ struct Step {
     run: String,
 }
 
-/// The defaults of the inputs, and the steps. The file is ours, so its form is known.
+/// The defaults of the inputs, and the steps. The repository owns the file, so its form is fixed.
 fn action() -> (BTreeMap<String, String>, Vec<Step>) {
     let text = fs::read_to_string(Path::new(ROOT).join("action.yml")).unwrap();
     let (before, steps) = text.split_once("\n  steps:\n").unwrap();
@@ -67,7 +67,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// In a checkout of a repository, with the variables of the workflow.
+    /// A runner in a checkout of a repository, with the variables of the workflow.
     pub(super) fn new(checkout: &Path, known: &[(&str, &str)]) -> Runner {
         let files = checkout.with_extension("runner");
         let _ = fs::remove_dir_all(&files);
@@ -87,7 +87,8 @@ impl Runner {
         inner.split("||").map(of_part).find(|value| !value.is_empty()).unwrap_or_default()
     }
 
-    /// Runs the steps; after one that fails, only those with a condition for that. Returns the output of each one.
+    /// Runs the steps; after a failed step, only the steps with a condition for failures. Returns the output of each
+    /// step.
     pub(super) fn run(mut self) -> (BTreeMap<String, Ran>, String) {
         let mut ran = BTreeMap::new();
         let mut failed = false;
@@ -141,7 +142,7 @@ impl Runner {
     }
 }
 
-/// A repository with this file, from which every commit can be fetched.
+/// A repository with this file. Every commit can be fetched from it.
 fn origin(name: &str, file: &str, text: &str) -> Repository {
     let origin = Repository::new(name).file(file, text);
     let folder = origin.root();
@@ -151,7 +152,7 @@ fn origin(name: &str, file: &str, text: &str) -> Repository {
     origin
 }
 
-/// A checkout of the newest commit alone, as a workflow has it, and the commit before.
+/// A checkout of only the newest commit, as in a workflow, and the previous commit.
 pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
     let origin = origin(name, "shop policies/hours.yaml", before);
     let folder = origin.root();
@@ -167,8 +168,8 @@ pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, Strin
     (checkout, base)
 }
 
-/// A repository in which a branch was left behind: since then, the base has got another policy, and the branch has
-/// changed the first one. GitHub has merged the two.
+/// A repository with an outdated branch: since the branch point, the base contains another policy, and the branch has
+/// changed the first policy. GitHub has merged the two.
 fn left_behind(name: &str) -> Repository {
     let origin = origin(name, "hours.yaml", &policy("hours", "shop", 3));
     let folder = origin.root();
@@ -210,7 +211,7 @@ fn later_commits_of_the_base_are_not_changes_of_a_pull_request() {
         ("github.event.pull_request.base.sha", &event),
     ];
     let with_base = [BINARY, merge_ref, ("github.sha", &merged), ("inputs.base", "main")];
-    // The head itself is checked out, while the event is of the merge commit.
+    // The workflow has checked out the head, but the event names the merge commit.
     let newer =
         [BINARY, merge_ref, ("github.sha", &merged), ("github.event.pull_request.base.sha", &main)];
     for depth in [&["--depth=1"][..], &[]] {
@@ -221,14 +222,14 @@ fn later_commits_of_the_base_are_not_changes_of_a_pull_request() {
             ("change", &with_base),
         ] {
             let (ran, _) = Runner::new(&clone(branch, depth), known).run();
-            ran["diff"].assert_says(0, &["**1 of ", " changes** from ", "default/shop: 3 → 4 "]);
+            ran["diff"].assert_output(0, &["**1 of ", " changes** from ", "default/shop: 3 → 4 "]);
         }
     }
     // A push is compared with the previous commit, even if that was rewritten.
     let pushed =
         [BINARY, ("github.ref", "refs/heads/change"), ("github.event.before", main.as_str())];
     let (ran, _) = Runner::new(&clone("change", &["--depth=1"]), &pushed).run();
-    ran["diff"].assert_says(0, &["1 of 1 value changes and 1 is no longer set by any"]);
+    ran["diff"].assert_output(0, &["1 of 1 value changes and 1 is no longer set by any"]);
 }
 
 const GATE: &[(&str, &str)] = &[("inputs.fail-on-change", "true")];
@@ -249,15 +250,15 @@ fn a_pull_request_has_annotations_and_a_summary_of_its_changes() {
     ];
     let (ran, summary) = Runner::new(&checkout, &known).run();
     let annotation = "::warning file=shop policies/hours.yaml,line=9,";
-    ran["lint"].assert_says(1, &[annotation, "same-minute"]);
-    ran["diff"].assert_says(0, &["3 → 1 "]);
+    ran["lint"].assert_output(1, &[annotation, "same-minute"]);
+    ran["diff"].assert_output(0, &["3 → 1 "]);
     assert!(
         summary.contains("## Almanac: findings") && summary.contains("same-minute"),
         "{summary}"
     );
     assert!(summary.contains("what this change does") && summary.contains("3 → 1 "), "{summary}");
     let sarif = fs::read_to_string(checkout.join("almanac.sarif")).unwrap();
-    // A finding links to the page of the repository that the action is from.
+    // A finding links to the page in the repository of the action.
     let page = "http://127.0.0.1:1/almanac/almanac/blob/HEAD/docs/findings.md#same-minute";
     assert!(sarif.contains(page), "{sarif}");
     assert!(!ran.contains_key("comment"));
@@ -284,18 +285,18 @@ fn the_first_push_and_a_missing_base_are_not_compared() {
     for base in [nothing.as_str(), "", "1234567890123456789012345678901234567890"] {
         let known = [BINARY, ("github.event.before", base)];
         let (ran, _) = Runner::new(&checkout, &known).run();
-        ran["lint"].assert_says(0, &[]);
-        ran["diff"].assert_says(0, &["::notice title=Almanac::", "not compared"]);
-        // A gate that cannot look stays shut.
+        ran["lint"].assert_output(0, &[]);
+        ran["diff"].assert_output(0, &["::notice title=Almanac::", "not compared"]);
+        // A gate that cannot compare fails.
         let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
-        ran["diff"].assert_says(2, &["::error title=Almanac::", "cannot be compared"]);
+        ran["diff"].assert_output(2, &["::error title=Almanac::", "cannot be compared"]);
     }
     for base in ["--output=x", "main:refs/heads/evil", "+main"] {
         let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.base", base)]).run();
-        ran["diff"].assert_says(2, &["is not a revision"]);
+        ran["diff"].assert_output(2, &["is not a revision"]);
     }
     let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.paths", "nowhere")]).run();
-    ran["lint"].assert_says(2, &["nowhere"]);
+    ran["lint"].assert_output(2, &["nowhere"]);
 }
 
 #[test]
@@ -307,16 +308,16 @@ fn the_checked_out_revision_is_not_compared_with_itself() {
         [("inputs.base", "main"), ("inputs.base", "HEAD"), ("github.event.before", head.as_str())]
     {
         let (ran, _) = Runner::new(&checkout, &[BINARY, base]).run();
-        ran["diff"].assert_says(0, &["::notice title=Almanac::", "is what is checked out"]);
+        ran["diff"].assert_output(0, &["::notice title=Almanac::", "is what is checked out"]);
         let (ran, _) = Runner::new(&checkout, &[&[BINARY, base], GATE].concat()).run();
-        ran["diff"].assert_says(2, &["::error title=Almanac::", "is what is checked out"]);
+        ran["diff"].assert_output(2, &["::error title=Almanac::", "is what is checked out"]);
     }
-    // The workflow has checked the base out, not the change.
+    // The workflow has checked out the base, not the change.
     git(&checkout, &["fetch", "--quiet", "--depth=1", "origin", &before]);
     git(&checkout, &["checkout", "--quiet", &before]);
     let known = [BINARY, ("github.event.pull_request.base.sha", &before)];
     let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
-    ran["diff"].assert_says(2, &["::error title=Almanac::", "check the change out"]);
+    ran["diff"].assert_output(2, &["::error title=Almanac::", "check the change out"]);
 }
 
 #[test]
@@ -328,10 +329,10 @@ fn an_input_that_is_neither_true_nor_false_closes_the_gate() {
         let name = format!("inputs.{input}");
         for value in ["yes", "True", "", "true\nfalse"] {
             let (ran, _) = Runner::new(&checkout, &[&known[..], &[(&*name, value)]].concat()).run();
-            ran["diff"].assert_says(2, &[&format!("the input {input} is true or false")]);
+            ran["diff"].assert_output(2, &[&format!("the input {input} is true or false")]);
         }
     }
-    // A gate compares, with any other input.
+    // With any other input, a gate compares.
     let (ran, _) =
         Runner::new(&checkout, &[&known[..], GATE, &[("inputs.diff", "false")]].concat()).run();
     assert_eq!(ran["diff"].code, Some(1));
@@ -357,12 +358,12 @@ fn a_release_is_run_only_if_its_checksum_is_right() {
     let url = format!("file://{}", releases.display());
     let known = [("inputs.release", "v1"), ("releases", url.as_str())];
     let (ran, _) = Runner::new(&checkout, &known).run();
-    ran["provide"].assert_says(0, &["almanac 0."]);
-    ran["lint"].assert_says(0, &[]);
+    ran["provide"].assert_output(0, &["almanac 0."]);
+    ran["lint"].assert_output(0, &[]);
     fs::write(folder.join(format!("almanac-{target}.tar.gz")), "something else").unwrap();
     let (ran, _) = Runner::new(&checkout, &known).run();
-    ran["provide"].assert_says(2, &["the checksum of", "nothing of it is run"]);
+    ran["provide"].assert_output(2, &["the checksum of", "nothing of it is run"]);
     assert!(!ran.contains_key("lint") && !ran.contains_key("diff"));
     let known = [("inputs.release", "v2"), ("releases", url.as_str())];
-    Runner::new(&checkout, &known).run().0["provide"].assert_says(2, &["is v2 a release?"]);
+    Runner::new(&checkout, &known).run().0["provide"].assert_output(2, &["is v2 a release?"]);
 }

@@ -1,4 +1,4 @@
-//! The comment of the action on a pull request: its script is run against a small GitHub.
+//! The comment of the action on a pull request: its script runs against a small fake of GitHub.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,10 +15,10 @@ use crate::repositories::repository::{Ran, policy};
 
 const BOT: &str = "github-actions[bot]";
 
-/// As many comments as GitHub lists at a time.
+/// The page size of comments on GitHub.
 const PAGE: usize = 100;
 
-/// GitHub, as far as the action talks to it.
+/// The part of GitHub's API that the action uses.
 struct GitHub {
     address: String,
     state: Arc<Mutex<State>>,
@@ -32,7 +32,7 @@ struct State {
     written: Vec<(String, usize)>,
     /// Whether comments are deleted once they are listed.
     deletes: bool,
-    /// The response to every request, if it is set: the status, more headers, and the message.
+    /// The response to every request: the status, more headers, and the message. `None` for regular responses.
     refuses_with: Option<(u16, &'static str, &'static str)>,
 }
 
@@ -91,7 +91,7 @@ impl GitHub {
     }
 }
 
-/// Reads one request of a connection, and answers it.
+/// Reads one request of a connection, and sends the response.
 fn answer(stream: TcpStream, address: &str, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut lines = Vec::new();
@@ -170,7 +170,7 @@ impl State {
     }
 }
 
-/// A comment with its fields in the order in which GitHub has them.
+/// A comment with the field order of GitHub.
 fn json(number: usize, (author, text): &(String, String), address: &str) -> String {
     let url = format!("{address}/repos/shops/policies/issues/comments/{number}");
     let (author, text) = (Value::from(author.as_str()), Value::from(text.as_str()));
@@ -180,7 +180,7 @@ fn json(number: usize, (author, text): &(String, String), address: &str) -> Stri
     )
 }
 
-/// A checkout in which one rule has got another time, at which both fire.
+/// A checkout in which one rule has a new time, so that both rules fire at the same time.
 fn changed(name: &str) -> (std::path::PathBuf, String) {
     let before = policy("hours", "shop", 3);
     checkout(name, &before, &before.replace("0 20", "0 8"))
@@ -195,7 +195,7 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
     }
     let compared = ("github.event.pull_request.base.sha", base.as_str());
     let (ran, summary) = github.run(&checkout, &[compared]);
-    ran.assert_says(0, &["created a comment"]);
+    ran.assert_output(0, &["created a comment"]);
     let number = PAGE + 20;
     assert_eq!(github.written(), [("POST".to_owned(), number)]);
     let text = github.text(number);
@@ -211,12 +211,12 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
     github.state.lock().unwrap().comments.swap(0, number + 1);
     fs::write(checkout.join("shop policies/hours.yaml"), policy("hours", "shop", 3)).unwrap();
     let (ran, _) = github.run(&checkout, &[compared]);
-    ran.assert_says(0, &["updated "]);
+    ran.assert_output(0, &["updated "]);
     assert_eq!(github.written(), [("PATCH".to_owned(), number)]);
     assert!(github.text(number).contains("no problems found"), "{}", github.text(number));
-    // Other jobs and other paths have comments of their own.
+    // Other jobs and other paths have separate comments.
     for other in [("github.job", "other"), ("inputs.paths", "shop policies")] {
-        github.run(&checkout, &[compared, other]).0.assert_says(0, &["created a comment"]);
+        github.run(&checkout, &[compared, other]).0.assert_output(0, &["created a comment"]);
     }
     assert_eq!(github.written().len(), 2);
 }
@@ -225,39 +225,41 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
 fn the_comment_names_parts_that_were_not_compared_or_checked() {
     let (checkout, base) = changed("comment-parts");
     let github = GitHub::start();
-    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["created a comment"]);
     assert!(github.text(0).contains("was not compared; see the [log of the run](https://"));
-    github.run(&checkout, &[("inputs.diff", "false")]).0.assert_says(0, &["updated "]);
+    github.run(&checkout, &[("inputs.diff", "false")]).0.assert_output(0, &["updated "]);
     assert!(!github.text(0).contains("compared"), "{}", github.text(0));
     let compared = ("github.event.pull_request.base.sha", base.as_str());
     let wrong = [compared, ("inputs.paths", "nowhere")];
-    github.run(&checkout, &wrong).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &wrong).0.assert_output(0, &["created a comment"]);
     assert!(github.text(1).contains("could not be checked; see the [log"), "{}", github.text(1));
 }
 
 #[test]
-fn a_comment_that_cannot_be_written_fails_nothing() {
+fn a_failed_comment_does_not_fail_the_action() {
     let (checkout, _) = changed("comment-refused");
     let github = GitHub::start();
     let run = |known: &[(&str, &str)]| github.run(&checkout, known).0;
     let fork = ("github.event.pull_request.head.repo.full_name", "anna/policies");
     github.refuse_with_message(403, "", "Resource not accessible by integration");
     run(&[fork])
-        .assert_says(0, &["::notice title=Almanac::no comment was written: ", "from a fork"]);
-    run(&[]).assert_says(0, &["::warning title=Almanac::", "the permission pull-requests: write"]);
+        .assert_output(0, &["::notice title=Almanac::no comment was written: ", "from a fork"]);
+    run(&[])
+        .assert_output(0, &["::warning title=Almanac::", "the permission pull-requests: write"]);
     github.refuse_with(Some(502));
-    run(&[]).assert_says(0, &["::warning title=Almanac::", "responded with 502 (no); the summary"]);
+    run(&[])
+        .assert_output(0, &["::warning title=Almanac::", "responded with 502 (no); the summary"]);
     let locked = "Unable to create comment because issue is locked.";
     github.refuse_with_message(403, "", locked);
-    run(&[fork]).assert_says(0, &["::warning title=Almanac::", locked]);
+    run(&[fork]).assert_output(0, &["::warning title=Almanac::", locked]);
     github.refuse_with_message(403, "\r\nX-RateLimit-Remaining: 0", "no");
-    run(&[]).assert_says(0, &["::warning title=Almanac::", "limits the requests of this token"]);
+    run(&[]).assert_output(0, &["::warning title=Almanac::", "limits the requests of this token"]);
     github.refuse_with(None);
     let away = ("github.api_url", "http://127.0.0.1:1");
-    run(&[away]).assert_says(0, &["::warning title=Almanac::", "does not respond; the summary"]);
+    run(&[away]).assert_output(0, &["::warning title=Almanac::", "does not respond; the summary"]);
     let push = ("github.event.pull_request.number", "");
-    run(&[push]).assert_says(0, &["::notice title=Almanac::", "not about a pull request"]);
-    run(&[("inputs.comment", "yes")]).assert_says(2, &["the input comment is true or false"]);
+    run(&[push]).assert_output(0, &["::notice title=Almanac::", "not about a pull request"]);
+    run(&[("inputs.comment", "yes")]).assert_output(2, &["the input comment is true or false"]);
     assert!(github.written().is_empty());
 }
 
@@ -265,19 +267,19 @@ fn a_comment_that_cannot_be_written_fails_nothing() {
 fn a_comment_that_was_deleted_is_created_again() {
     let (checkout, _) = changed("comment-deleted");
     let github = GitHub::start();
-    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["created a comment"]);
     github.state.lock().unwrap().deletes = true;
-    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["created a comment"]);
     assert_eq!(github.written().len(), 2);
 }
 
 #[test]
-fn a_limit_of_requests_is_not_waited_for() {
+fn a_rate_limit_causes_no_wait() {
     let (checkout, _) = changed("comment-limit");
     let github = GitHub::start();
     let since = Instant::now();
     github.refuse_with_message(429, "\r\nRetry-After: 3600", "slow down");
-    github.run(&checkout, &[]).0.assert_says(0, &["::warning title=Almanac::", "429"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["::warning title=Almanac::", "429"]);
     assert!(since.elapsed() < Duration::from_mins(5));
     assert!(github.written().is_empty());
 }
@@ -293,7 +295,7 @@ fn a_long_comment_is_cut_at_a_line_and_names_the_location_of_the_rest() {
     let (checkout, base) = checkout("comment-long", &of(3), &of(4));
     let github = GitHub::start();
     let compared = ("github.event.pull_request.base.sha", base.as_str());
-    github.run(&checkout, &[compared]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[compared]).0.assert_output(0, &["created a comment"]);
     let text = github.text(0);
     let length = text.chars().count();
     assert!((50_000..=65_536).contains(&length), "{length} characters");

@@ -37,9 +37,9 @@ fn a_namespace_and_labels_narrow_files_as_they_narrow_a_cluster() {
     assert_eq!(next["items"][0]["policy"]["name"], "cart");
     repository
         .run(&["forecast", "-f", ".", "-l", "="])
-        .assert_says(2, &["--selector", "not a label selector"]);
+        .assert_output(2, &["--selector", "not a label selector"]);
     let wrong = ["explain", "-f", ".", "cart", "-l", "team=blue"];
-    repository.run(&wrong).assert_says(2, &["no policy or target matches"]);
+    repository.run(&wrong).assert_output(2, &["no policy or target matches"]);
 }
 
 #[test]
@@ -65,18 +65,18 @@ fn files_are_checked_for_the_version_of_kubernetes_that_is_stated() {
     let of_version = |command: &'static str, version: &'static str| {
         repository.run(&[command, "-f", ".", "--kubernetes-version", version])
     };
-    repository.run(&["validate"]).assert_says(1, &["0 needs Kubernetes 1.37 or newer"]);
+    repository.run(&["validate"]).assert_output(1, &["0 needs Kubernetes 1.37 or newer"]);
     for command in ["validate", "lint"] {
-        of_version(command, "1.36").assert_says(1, &["0 needs Kubernetes 1.37 or newer"]);
-        of_version(command, "1.37").assert_says(0, &["info[out-of-range]", "Karmada"]);
+        of_version(command, "1.36").assert_output(1, &["0 needs Kubernetes 1.37 or newer"]);
+        of_version(command, "1.37").assert_output(0, &["info[out-of-range]", "Karmada"]);
     }
     for command in ["forecast", "next"] {
-        of_version(command, "v1.37.2").assert_says(0, &["minReplicas"]);
+        of_version(command, "v1.37.2").assert_output(0, &["minReplicas"]);
     }
-    of_version("validate", "new").assert_says(2, &["--kubernetes-version", "write it as 1.37"]);
+    of_version("validate", "new").assert_output(2, &["--kubernetes-version", "write it as 1.37"]);
     repository
         .run(&["next", "--kubernetes-version", "1.37"])
-        .assert_says(2, &["applies to files only"]);
+        .assert_output(2, &["applies to files only"]);
 }
 
 #[test]
@@ -91,9 +91,9 @@ fn only_selected_objects_are_counted() {
         .file("keda.yaml", keda("k", "namespace: prod, labels: {team: red}"))
         .file("other.yaml", keda("o", "namespace: test"));
     let counted = |arguments: &[&str]| {
-        let said = repository.run(&[&["validate"], arguments].concat()).said;
+        let stdout = repository.run(&[&["validate"], arguments].concat()).stdout;
         let lines =
-            said.lines().filter(|it| it.starts_with("checked") || it.starts_with("skipped"));
+            stdout.lines().filter(|it| it.starts_with("checked") || it.starts_with("skipped"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let notes = "checked 4 objects in 6 files: 2 notes in 2 files";
@@ -132,8 +132,8 @@ fn a_path_in_place_of_a_name_is_an_error_with_the_right_flag() {
     let repository = repository.file("our policies/e.yaml", policy("e", "e", 1));
     for (path, quoted) in [("a.yaml", "a.yaml"), ("./our policies", "'./our policies'")] {
         let ran = repository.run(&["diff", "a.yaml", "b.yaml", "--only", path]);
-        ran.assert_says(2, &[&format!("to read it, write -f {quoted}")]);
+        ran.assert_output(2, &[&format!("to read it, write -f {quoted}")]);
     }
     let ran = repository.run(&["forecast", "-f", "a.yaml", "policies"]);
-    ran.assert_says(2, &["the name is a path: to read it, write -f policies"]);
+    ran.assert_output(2, &["the name is a path: to read it, write -f policies"]);
 }

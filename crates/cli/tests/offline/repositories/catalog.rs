@@ -1,5 +1,4 @@
-//! Every finding that the program can have: each code by at least one file, and for each finding a place in its
-//! file and something to do about it.
+//! Every finding of the program: each code has at least one file, and each finding has a location and a fix.
 
 mod fixed;
 mod tables;
@@ -17,7 +16,7 @@ use crate::lint::OF_LINT;
 use crate::repositories::repository::{PRESENT, Repository, findings};
 use crate::running::{assert_written_down, list};
 
-/// A file with a mistake: the code of its finding, and the fix where that is of interest.
+/// A file with a mistake: the code of its finding, and the fix if the test checks it.
 struct Case {
     code: Code,
     text: Vec<u8>,
@@ -28,7 +27,7 @@ fn case(code: Code, text: impl Into<Vec<u8>>) -> Case {
     Case { code, text: text.into(), fix: None }
 }
 
-/// The `NAME` in a text becomes one that no other file has.
+/// A policy. Each file gets a unique name for `NAME`.
 fn policy(rules: &str) -> String {
     format!(
         "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {{name: NAME}}\n\
@@ -119,7 +118,7 @@ const SYNTAX: &[&str] = &[
     "a: &b\n  c: 1\nd: [!,e]\n",
 ];
 
-/// Mistakes in a text before there is an object in it.
+/// Mistakes in a text before its first object.
 fn texts() -> Vec<Case> {
     let object = schedule("0 8 * * *");
     let utf_16: Vec<u8> = object.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -162,7 +161,7 @@ fn texts() -> Vec<Case> {
         r#"{"a": 1, b: 2}"#,
         r#"{"a": "#,
     ];
-    // Most of it is YAML; with a comment of neither it is not.
+    // Most JSON is YAML, but not with a comment that is invalid in both.
     cases.extend(json.map(|text| case(Code::Syntax, format!("// a\n{text}"))));
     cases
 }
@@ -313,7 +312,7 @@ fn meanings() -> Vec<Case> {
     ]
 }
 
-/// Fixes of a schedule, by the text of the fix.
+/// Mistakes in schedules, each with its fix.
 fn schedules() -> Vec<Case> {
     let written = SCHEDULES.iter().map(|(text, fix)| (Code::Schedule, schedule(text), *fix));
     let patterns = PATTERNS.iter().map(|(text, fix)| (Code::Pattern, start(text), *fix));
@@ -386,7 +385,7 @@ fn schedules() -> Vec<Case> {
     all.map(|(code, text, fix)| Case { code, text: text.into(), fix: Some(fix) }).collect()
 }
 
-/// Whether `lint` alone finds it, by running policies; its tests are in `tests/offline/lint`.
+/// Whether only `lint` reports a code, by running policies. The tests of such codes are in `tests/offline/lint`.
 fn shows_only_over_time(code: Code) -> bool {
     let of_validate = [Code::TwoWriters, Code::UnitsTooSmall, Code::ClockChange];
     OF_LINT.contains(&code) && !of_validate.contains(&code)
@@ -410,7 +409,7 @@ impl Case {
     }
 }
 
-/// With a file that is too large to be read.
+/// A repository of these files, and of a file that is too large to be read.
 fn repository_of<'a>(
     name: &str,
     files: impl Iterator<Item = (String, Vec<u8>)> + 'a,
@@ -422,7 +421,7 @@ fn repository_of<'a>(
     repository
 }
 
-/// A new code needs a case of it here, or a file in `tests/offline/lint/found` if it is one that shows over time.
+/// A new code needs a case here, or a file in `tests/offline/lint/found` if it only appears over time.
 #[test]
 fn text_and_sarif_of_each_code_match_the_golden_files() {
     let cases = cases();
@@ -437,9 +436,9 @@ fn text_and_sarif_of_each_code_match_the_golden_files() {
     let mut output = String::new();
     for (format, name) in [("text", "each-code.txt"), ("sarif", "each-code.sarif")] {
         let arguments = ["lint", "*.yaml", "--from", PRESENT, "-o", format];
-        let said = repository.run(&arguments).said;
-        assert_written_down(Path::new("repositories/catalog").join(name), &said);
-        output = said;
+        let stdout = repository.run(&arguments).stdout;
+        assert_written_down(Path::new("repositories/catalog").join(name), &stdout);
+        output = stdout;
     }
     let log: Value = serde_json::from_str(&output).unwrap();
     let results = list(&log["runs"][0]["results"]).iter();

@@ -23,7 +23,7 @@ fn repository(name: &str) -> Repository {
         .file("often.yaml", cron_job("often", "schedule: '@every 90m'"))
 }
 
-/// When each of them starts a Job.
+/// The Job starts of a `CronJob`.
 fn starts(items: &Value, of: &str) -> Vec<String> {
     let items = items.as_array().unwrap().iter().filter(|it| it["what"] == "starts");
     let report =
@@ -50,7 +50,7 @@ fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
     assert_eq!(
         forecast["series"].as_array().unwrap().len(),
         1,
-        "nothing is said of what its Jobs do"
+        "the effects of its Jobs are unknown"
     );
     let expected = [
         "CronJob.batch default/often starts \"@every 90m\", in intervals since its last start, which is unknown; it is left out",
@@ -61,11 +61,11 @@ fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
     for note in expected {
         assert!(forecast["assumptions"].as_array().unwrap().contains(&json!(note)), "{forecast}");
     }
-    repository.run(&["next", "-f", ".", "--from", "2026-11-20"]).assert_says(
+    repository.run(&["next", "-f", ".", "--from", "2026-11-20"]).assert_output(
         0,
         &["CronJob.batch default/backup starts a Job", "taken as UTC", "is suspended"],
     );
-    repository.run(&["forecast", "-f", ".", "--from", "2026-11-20"]).assert_says(
+    repository.run(&["forecast", "-f", ".", "--from", "2026-11-20"]).assert_output(
         0,
         &["CronJobs\n  CronJob.batch default/backup at 02:30 every day (Europe/Berlin): Fri 2026-11-20"],
     );
@@ -84,10 +84,10 @@ fn cron_jobs_are_selected_by_name_and_need_no_policy() {
     assert_eq!(of(&["cronjob/b"]), ["2026-11-21T06:00:00Z b"]);
     repository
         .run(&["forecast", "-f", ".", "cronjob/c"])
-        .assert_says(2, &["no policy or target matches"]);
+        .assert_output(2, &["no policy or target matches"]);
     repository
         .run(&["validate"])
-        .assert_says(0, &["checked 2 objects in 2 files: no problems found"]);
+        .assert_output(0, &["checked 2 objects in 2 files: no problems found"]);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn the_zone_of_the_controller_manager_can_be_set() {
     }
     repository
         .run(&["next", "-f", ".", "--cron-job-zone", "Tokyo"])
-        .assert_says(2, &["--cron-job-zone", "Tokyo"]);
+        .assert_output(2, &["--cron-job-zone", "Tokyo"]);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_zone_that_a_cron_job_cannot_have_is_not_replaced_by_utc() {
         .file("empty.yaml", cron_job("empty", "schedule: '0 5 * * *'\n  timeZone: ''"))
         .file("local.yaml", cron_job("local", "schedule: '0 5 * * *'\n  timeZone: Local"));
     let report = repository.run(&["validate"]);
-    report.assert_says(
+    report.assert_output(
         1,
         &[
             "empty.yaml:6:13",
@@ -195,7 +195,7 @@ fn a_zone_that_a_cron_job_cannot_have_is_not_replaced_by_utc() {
             "leave it out for that of the kube-controller-manager",
         ],
     );
-    assert!(!report.said.contains("for UTC"), "{}", report.said);
+    assert!(!report.stdout.contains("for UTC"), "{}", report.stdout);
 }
 
 #[test]
@@ -203,9 +203,9 @@ fn every_output_of_a_forecast_shows_when_jobs_start() {
     let repository = repository("cron-jobs-outputs");
     let output = |format: &str| {
         let period = ["--from", "2026-11-20", "--for", "3d"];
-        let said = repository.run(&[&["forecast", "-f", ".", "-o", format], &period[..]].concat());
-        said.assert_says(0, &[]);
-        said.said
+        let ran = repository.run(&[&["forecast", "-f", ".", "-o", format], &period[..]].concat());
+        ran.assert_output(0, &[]);
+        ran.stdout
     };
     let table = output("csv");
     let rows: Vec<&str> = table.lines().filter(|it| it.contains(",starts,")).collect();
@@ -231,8 +231,8 @@ fn starts_that_are_too_close_to_be_drawn_are_one_mark() {
     let repository = Repository::new("cron-jobs-close")
         .file("often.yaml", cron_job("often", "schedule: '*/5 8-9 * * *'"));
     let period = ["--from", "2026-11-20", "--for", "30d"];
-    let said = repository.run(&[&["forecast", "-f", ".", "-o", "svg"], &period[..]].concat());
-    assert_eq!(said.said.matches("<title>starts 24 Jobs").count(), 30, "{}", said.said);
+    let ran = repository.run(&[&["forecast", "-f", ".", "-o", "svg"], &period[..]].concat());
+    assert_eq!(ran.stdout.matches("<title>starts 24 Jobs").count(), 30, "{}", ran.stdout);
 }
 
 #[test]
@@ -240,16 +240,17 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
     let repository = repository("cron-jobs-when");
     let period = ["--from", "2026-03-26", "--for", "2d"];
     let when = |arguments: &[&str]| repository.run(&[&["when"], arguments, &period[..]].concat());
-    let typed = when(&["--cron", "30 2 * * *", "--zone", "Europe/Berlin"]).said;
+    let typed = when(&["--cron", "30 2 * * *", "--zone", "Europe/Berlin"]).stdout;
     assert!(typed.contains("2026-03-27 02:30 +01:00"), "{typed}");
-    let of_file = when(&["cronjob/backup", "-f", "."]).said;
+    let of_file = when(&["cronjob/backup", "-f", "."]).stdout;
     // The effects of clock changes differ: rules fire after a gap for the skipped times.
-    let until_clock_changes = |said: &str| said.split("\n! ").next().unwrap().to_owned();
+    let until_clock_changes =
+        |output_text: &str| output_text.split("\n! ").next().unwrap().to_owned();
     let expected = until_clock_changes(&typed).replace("Fires at", "Starts a Job at");
     let expected = format!("CronJob.batch default/backup\n{expected}");
     assert_eq!(until_clock_changes(&of_file), expected);
     assert!(of_file.contains("from 02:00 to 03:00: 1 firing is skipped"), "{of_file}");
-    when(&["-f", "."]).assert_says(
+    when(&["-f", "."]).assert_output(
         0,
         &[
             "CronFederatedHPA.autoscaling.karmada.io default/shop-hours open\nFires at 08:00 every day (UTC)",
@@ -259,10 +260,10 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
         ],
     );
     when(&["cj/report", "-f", ".", "--cron-job-zone", "Asia/Tokyo"])
-        .assert_says(0, &["Starts a Job at 06:00 every Monday (Asia/Tokyo)"]);
-    when(&["cj/none", "-f", "."]).assert_says(2, &["no policy or target matches"]);
-    when(&[]).assert_says(2, &["nothing to explain: type a schedule"]);
-    when(&["--cron", "@daily", "-f", "."]).assert_says(2, &["cannot be used with"]);
+        .assert_output(0, &["Starts a Job at 06:00 every Monday (Asia/Tokyo)"]);
+    when(&["cj/none", "-f", "."]).assert_output(2, &["no policy or target matches"]);
+    when(&[]).assert_output(2, &["nothing to explain: type a schedule"]);
+    when(&["--cron", "@daily", "-f", "."]).assert_output(2, &["cannot be used with"]);
     let report = repository.run_json("when", &["-f", ".", "--count", "1"]);
     assert_eq!(report["schema"], "almanac/schedules/v1");
     let schedules = report["schedules"].as_array().unwrap();
@@ -282,9 +283,9 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
     assert_eq!(schedules[0]["rule"], "open");
 }
 
-/// Kubernetes compares with the current wall clock, and catches nothing up.
+/// Kubernetes compares with the current wall clock, and makes up for no missed start.
 #[test]
-fn a_start_in_a_gap_is_skipped_and_one_in_a_fold_repeats() {
+fn a_start_in_a_gap_is_skipped_and_a_start_in_a_fold_repeats() {
     let repository = Repository::new("cron-jobs-clock-changes")
         .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
         .file(
@@ -298,9 +299,9 @@ fn a_start_in_a_gap_is_skipped_and_one_in_a_fold_repeats() {
     let (gap, fold) = ("2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z");
     let skipped = "on 2026-03-29 the clock jumps from 02:00 to 03:00: 1 firing is skipped";
     let note = format!("! CronJob.batch default/night: in Europe/Berlin, {skipped}");
-    ask(&["next", "cj/night"], gap).assert_says(0, &[&note]);
+    ask(&["next", "cj/night"], gap).assert_output(0, &[&note]);
     ask(&["forecast", "--zone", "Europe/Berlin"], gap)
-        .assert_says(0, &["Clock changes\n  CronJob.batch default/night"]);
+        .assert_output(0, &["Clock changes\n  CronJob.batch default/night"]);
     let report = ask(&["next", "cj/night", "-o", "json"], gap).json();
     assert_eq!(report["items"], json!([]));
     assert_eq!(report["clockChanges"][0]["note"], skipped);
@@ -332,8 +333,8 @@ fn every_output_distinguishes_cron_jobs_of_one_name_by_their_files() {
     let period = ["-f", ".", "--from", "2026-11-20", "--for", "1d"];
     let output = |command: &[&str]| {
         let ran = repository.run(&[command, &period[..]].concat());
-        ran.assert_says(0, &[]);
-        ran.said.replace("\r\n ", "")
+        ran.assert_output(0, &[]);
+        ran.stdout.replace("\r\n ", "")
     };
     for command in [
         &["forecast"][..],
@@ -343,11 +344,11 @@ fn every_output_distinguishes_cron_jobs_of_one_name_by_their_files() {
         &["next", "-o", "ics"],
         &["when"],
     ] {
-        let said = output(command);
+        let output_text = output(command);
         for name in names {
-            assert!(said.contains(name), "{command:?}: {name}: {said}");
+            assert!(output_text.contains(name), "{command:?}: {name}: {output_text}");
         }
-        assert!(!said.contains("report ("), "{command:?}: {said}");
+        assert!(!output_text.contains("report ("), "{command:?}: {output_text}");
     }
     let places = [
         (json!("east/backup.yaml"), Value::Null),

@@ -22,16 +22,19 @@ const COMMANDS: [&[&str]; 3] = [
 #[track_caller]
 fn printed(mut command: Command) -> String {
     let ran = Ran::from_output(&command.env_remove("TZ").output().unwrap());
-    assert_eq!(ran.code, Some(0), "{}{}", ran.said, ran.noted);
-    ran.said
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    ran.stdout
 }
 
 #[test]
 fn without_a_choice_every_command_displays_the_zone_of_the_policies() {
     let repository = shop("zone-of-policies");
     for command in COMMANDS {
-        let said = printed(repository.command(command));
-        assert!(said.contains("+01:00") && !said.contains("UTC"), "{command:?}: {said}");
+        let output_text = printed(repository.command(command));
+        assert!(
+            output_text.contains("+01:00") && !output_text.contains("UTC"),
+            "{command:?}: {output_text}"
+        );
     }
     let utc = shop("zone-of-none").file("other.yaml", policy("other", "other", 1));
     let next = ["next", ".", "--from", "2026-11-20", "--count", "1", "-o", "json"];
@@ -83,12 +86,12 @@ fn local_is_the_zone_of_the_machine() {
         for command in COMMANDS {
             let mut command = repository.command(&[command, &["--zone", "local"]].concat());
             let ran = Ran::from_output(&command.env("TZ", setting).output().unwrap());
-            assert!(ran.said.contains(offset), "{}{}", ran.said, ran.noted);
+            assert!(ran.stdout.contains(offset), "{}{}", ran.stdout, ran.stderr);
         }
     }
     let mut command = repository.command(&["when", "@daily", "--zone", "local"]);
     let ran = Ran::from_output(&command.env("TZ", "CET-1CEST").output().unwrap());
-    ran.assert_says(2, &["--zone: the time zone of this machine is unknown: TZ is `CET-1CEST`"]);
+    ran.assert_output(2, &["--zone: the time zone of this machine is unknown: TZ is `CET-1CEST`"]);
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn utc_is_shown_once_under_each_of_its_names() {
     assert_eq!(printed(by_flag("Etc/UTC")), usual);
     let mut local = by_flag("local");
     let local = Ran::from_output(&local.env("TZ", "Etc/UTC").output().unwrap());
-    assert_eq!(local.said, usual, "{}", local.noted);
+    assert_eq!(local.stdout, usual, "{}", local.stderr);
 }
 
 #[test]
@@ -114,18 +117,18 @@ fn a_mistyped_display_zone_never_gets_the_hint_about_utc() {
         for command in [&["next", "shop.yaml"][..], &["explain", "shop.yaml"], &["when", "@daily"]]
         {
             let ran = repository.run(&[command, &["--zone", zone]].concat());
-            ran.assert_says(2, &["--zone: ", advice]);
-            assert!(!ran.noted.contains("for UTC"), "{}", ran.noted);
+            ran.assert_output(2, &["--zone: ", advice]);
+            assert!(!ran.stderr.contains("for UTC"), "{}", ran.stderr);
         }
     }
     let mut command = repository.command(&["next", "shop.yaml"]);
     let variable = Ran::from_output(&command.env("ALMANAC_ZONE", "Local").output().unwrap());
-    variable.assert_says(2, &["ALMANAC_ZONE: ", local]);
-    // This one is UTC if it is left out.
+    variable.assert_output(2, &["ALMANAC_ZONE: ", local]);
+    // This argument defaults to UTC.
     let jobs = repository.run(&["when", "-f", "shop.yaml", "--cron-job-zone", "Local"]);
-    jobs.assert_says(2, &["leave it out for UTC"]);
+    jobs.assert_output(2, &["leave it out for UTC"]);
     let repository = repository.file("almanac.toml", "[display]\nzone = \"LOCAL\"\n");
-    repository.run(&["next", "shop.yaml"]).assert_says(2, &["almanac.toml", local]);
+    repository.run(&["next", "shop.yaml"]).assert_output(2, &["almanac.toml", local]);
 }
 
 #[test]
@@ -133,12 +136,12 @@ fn an_error_about_an_unknown_zone_names_its_source() {
     let repository = shop("zone-unknown");
     let nearest = "is not an IANA time zone; the nearest name is Europe/Berlin";
     let flag = repository.run(&["next", "shop.yaml", "--zone", "Europe/Berlim"]);
-    flag.assert_says(2, &["--zone: ", nearest]);
+    flag.assert_output(2, &["--zone: ", nearest]);
     let mut command = repository.command(&["next", "shop.yaml"]);
     let variable =
         Ran::from_output(&command.env("ALMANAC_ZONE", "Europe/Berlim").output().unwrap());
-    variable.assert_says(2, &["ALMANAC_ZONE: ", nearest]);
+    variable.assert_output(2, &["ALMANAC_ZONE: ", nearest]);
     let settings = "\n[display]\nzone = \"Europe/Berlim\"\n";
     let repository = repository.file("almanac.toml", settings);
-    repository.run(&["next", "shop.yaml"]).assert_says(2, &["almanac.toml", "line 3", nearest]);
+    repository.run(&["next", "shop.yaml"]).assert_output(2, &["almanac.toml", "line 3", nearest]);
 }

@@ -1,10 +1,10 @@
-//! What `almanac.toml` keeps from being read, wherever a command is run.
+//! The files and directories that `almanac.toml` excludes, for commands in any directory.
 
 use std::fs;
 
 use crate::repositories::repository::{Repository, deployment, findings, policy};
 
-/// A policy that cannot be used.
+/// An unusable policy.
 fn wrong(name: &str) -> String {
     policy(name, name, 3).replace("0 8 * * *", "0 8 * *")
 }
@@ -54,16 +54,16 @@ fn named_files_are_read_and_the_nearest_settings_decide() {
     assert_eq!(names(&repository, &["tests"]), ["tests/a.yaml"]);
     assert_eq!(names(&repository, &["team/b.yaml"]), ["team/b.yaml"]);
     assert_eq!(names(&repository, &["team/*.yaml"]).len(), 3);
-    repository.run(&["validate"]).assert_says(1, &["\nexcluded 3 paths by almanac.toml\n"]);
+    repository.run(&["validate"]).assert_output(1, &["\nexcluded 3 paths by almanac.toml\n"]);
     let mut inside = repository.command(&["validate", ".", "-o", "github"]);
     let output = inside.current_dir(repository.root().join("team")).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("good.example.yaml"), "{said}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(stdout.lines().count(), 1, "{stdout}");
+    assert!(stdout.contains("good.example.yaml"), "{stdout}");
 }
 
 #[test]
-fn every_command_that_reads_a_directory_leaves_it_out() {
+fn every_command_skips_an_excluded_directory() {
     let repository = Repository::new("excluding-everywhere")
         .file("almanac.toml", "exclude = [\"/drafts\"]\n")
         .file("hours.yaml", policy("hours", "shop", 3))
@@ -73,10 +73,10 @@ fn every_command_that_reads_a_directory_leaves_it_out() {
         [&["forecast", "-f", "."][..], &["next", "-f", "."], &["lint"], &["diff", "/dev/null", "."]]
     {
         let ran = repository.run(command);
-        let all = format!("{}{}", ran.said, ran.noted);
+        let all = format!("{}{}", ran.stdout, ran.stderr);
         assert!(!all.contains("draft"), "{command:?}: {all}");
     }
-    repository.run(&["next", "-f", "drafts"]).assert_says(0, &["draft open fires"]);
+    repository.run(&["next", "-f", "drafts"]).assert_output(0, &["draft open fires"]);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn braces_are_parts_of_names_as_in_a_gitignore() {
     let repository = repository.file("almanac.toml", "exclude = [\"{a,b}.yaml\"]\n");
     assert_eq!(names(&repository, &[]), left);
     let refused = repository.run(&["validate", "--exclude", "./a.yaml"]);
-    refused.assert_says(2, &["--exclude: the pattern matches nothing; write /a.yaml"]);
+    refused.assert_output(2, &["--exclude: the pattern matches nothing; write /a.yaml"]);
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn a_pattern_that_cannot_match_is_an_error() {
     ] {
         let settings = format!("exclude = [{pattern:?}]\n");
         fs::write(repository.root().join("team/almanac.toml"), settings).unwrap();
-        repository.run(&["validate"]).assert_says(2, &["team/almanac.toml", pattern, says]);
+        repository.run(&["validate"]).assert_output(2, &["team/almanac.toml", pattern, says]);
     }
     fs::write(repository.root().join("team/almanac.toml"), "exclude = \"tests\"\n").unwrap();
-    repository.run(&["validate"]).assert_says(2, &["team/almanac.toml", "exclude"]);
+    repository.run(&["validate"]).assert_output(2, &["team/almanac.toml", "exclude"]);
 }

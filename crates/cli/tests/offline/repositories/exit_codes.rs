@@ -77,7 +77,7 @@ fn failures_set_the_same_exit_code_in_every_command() {
 #[test]
 fn every_command_documents_its_exit_codes() {
     let repository = Repository::new("exit-help");
-    let help = repository.run(&["--help"]).said;
+    let help = repository.run(&["--help"]).stdout;
     let (_, commands) = help.split_once("Commands:\n").unwrap();
     let (commands, _) = commands.split_once("\n\n").unwrap();
     let commands = commands.lines().filter_map(|line| line.split_whitespace().next());
@@ -85,9 +85,9 @@ fn every_command_documents_its_exit_codes() {
     assert!(commands.len() > 6, "{commands:?}");
     for command in commands {
         let ran = repository.run(&[command, "--help"]);
-        ran.assert_says(0, &["Exit codes:\n  0    ", "\n  2    failure:"]);
+        ran.assert_output(0, &["Exit codes:\n  0    ", "\n  2    failure:"]);
     }
-    repository.run(&["--help"]).assert_says(0, &["Exit codes:\n  0    "]);
+    repository.run(&["--help"]).assert_output(0, &["Exit codes:\n  0    "]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_policy_that_is_defined_twice_is_explained_by_its_findings() {
     assert_eq!(findings(&output), ["duplicate-object b.yaml:1:1"]);
     repository
         .run(&["explain", "-f", ".", "other"])
-        .assert_says(2, &["the policies are CronFederatedHPA/default/twice", "duplicate-object"]);
+        .assert_output(2, &["the policies are CronFederatedHPA/default/twice", "duplicate-object"]);
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn a_policy_in_a_text_that_cannot_be_read_is_explained_by_its_findings() {
     let output = repository.run(&["explain", "-f", ".", "broken", "-o", "json"]).json();
     assert_eq!(output["answers"], json!([]));
     assert_eq!(output["findings"][0]["code"], "syntax");
-    let said = "nothing to explain: the object of this name can't be used as written";
-    repository.run(&["explain", "-f", ".", "broken"]).assert_says(1, &[said, "error[syntax]"]);
+    let message = "nothing to explain: the object of this name can't be used as written";
+    repository.run(&["explain", "-f", ".", "broken"]).assert_output(1, &[message, "error[syntax]"]);
     for other in ["other", "broke"] {
-        repository.run(&["explain", "-f", ".", other]).assert_says(2, &["error[syntax]"]);
+        repository.run(&["explain", "-f", ".", other]).assert_output(2, &["error[syntax]"]);
     }
 }
 
@@ -140,15 +140,15 @@ fn explaining_files_without_a_policy_is_not_a_failure() {
     for files in ["job.yaml", "empty.yaml", "empty"] {
         let at = ["explain", files, "--at", PRESENT];
         let ran = repository.run(&at);
-        assert_eq!((ran.code, &*ran.said), (Some(0), "nothing to explain: no usable policy\n"));
+        assert_eq!((ran.code, &*ran.stdout), (Some(0), "nothing to explain: no usable policy\n"));
         let output = repository.run(&[&at[..], &["-o", "json"]].concat()).json();
         assert_eq!(output["answers"], json!([]), "{files}");
-        // A pattern that is typed has to fit something.
+        // A pattern on the command line must have a match.
         let typed = repository.run(&["explain", "-f", files, "*"]);
-        typed.assert_says(2, &["no policy or target matches"]);
+        typed.assert_output(2, &["no policy or target matches"]);
     }
     let syntax = repository.run(&["explain", "syntax.yaml"]);
-    syntax.assert_says(1, &["nothing to explain: no usable policy\n", "error[syntax]"]);
+    syntax.assert_output(1, &["nothing to explain: no usable policy\n", "error[syntax]"]);
     assert_eq!(repository.run(&["explain", "syntax.yaml", "--fail-on", "never"]).code, Some(0));
     assert_eq!(repository.run(&["explain", "unusable.yaml"]).code, Some(1));
 }

@@ -56,19 +56,19 @@ fn fixes_with_one_meaning_are_written_and_all_other_text_is_unchanged() {
     let output = [
         "fixed[mistyped-field]: night.yaml:11:5: ruleName is name now",
         "fixed[mistyped-version]: night.yaml:7:17: app/v1 is apps/v1 now",
-        // It shows once the version is right.
+        // This finding appears once the version is correct.
         "fixed[target]: night.yaml:8:11: 'deployment' is Deployment now",
         "error[schedule]",
     ];
-    ran.assert_says(1, &output);
+    ran.assert_output(1, &output);
     assert_eq!(read(&repository, "night.yaml"), FIXED);
     let windows = FIXED.replace("night", "day").replace('\n', "\r\n");
     assert_eq!(read(&repository, "windows.yaml"), windows);
     assert_eq!(read(&repository, "good.yaml"), good);
     assert_eq!(read(&repository, "wrong.yaml"), wrong);
     let again = repository.run(&["lint", "--fix", "--from", PRESENT]);
-    assert!(!again.noted.contains("fixed"), "{}", again.noted);
-    // Nothing unfinished is left behind.
+    assert!(!again.stderr.contains("fixed"), "{}", again.stderr);
+    // No unfinished file remains.
     assert_eq!(fs::read_dir(repository.root()).unwrap().count(), 5);
 }
 
@@ -103,7 +103,7 @@ fn times_in_the_text_of_a_config_map_are_fixed_in_place() {
     for quote in ["\"", "'", ""] {
         let name = format!("fixing-times-{}", quote.len() + usize::from(quote == "'"));
         let repository = Repository::new(&name).file("agent.yaml", config(quote, "8:00"));
-        repository.run(&["lint", "--fix"]).assert_says(0, &["fixed[time-of-day]"]);
+        repository.run(&["lint", "--fix"]).assert_output(0, &["fixed[time-of-day]"]);
         let quote = if quote.is_empty() { "\"" } else { quote };
         assert_eq!(read(&repository, "agent.yaml"), config(quote, "08:00"));
     }
@@ -118,7 +118,7 @@ fn ambiguous_and_far_reaching_fixes_are_not_written() {
     for (name, text) in [("alias", shared), ("both", both)] {
         let repository = Repository::new(&format!("fixing-{name}")).file("a.yaml", &text);
         let ran = repository.run(&["lint", "--fix", "--from", PRESENT]);
-        assert_eq!(ran.code, Some(1), "{name}: {}", ran.said);
+        assert_eq!(ran.code, Some(1), "{name}: {}", ran.stdout);
         let after = read(&repository, "a.yaml");
         assert_eq!(after.contains("ruleName"), name == "both", "{after}");
         assert_eq!(after.contains("app/v1"), name == "alias", "{after}");
@@ -131,7 +131,7 @@ fn links_and_permissions_stay_and_read_only_files_are_not_written() {
     let real = repository.root().join("real/a.yaml");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     symlink("real/a.yaml", repository.root().join("link.yaml")).unwrap();
-    repository.run(&["lint", "--fix", "link.yaml"]).assert_says(0, &["link.yaml:7:17"]);
+    repository.run(&["lint", "--fix", "link.yaml"]).assert_output(0, &["link.yaml:7:17"]);
     assert_eq!(fs::read_to_string(&real).unwrap(), FIXED);
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(fs::symlink_metadata(repository.root().join("link.yaml")).unwrap().is_symlink());
@@ -139,14 +139,16 @@ fn links_and_permissions_stay_and_read_only_files_are_not_written() {
     fs::hard_link(linked.root().join("a.yaml"), linked.root().join("b.txt")).unwrap();
     linked
         .run(&["lint", "--fix"])
-        .assert_says(1, &["a.yaml was not fixed: the file has other hard links"]);
+        .assert_output(1, &["a.yaml was not fixed: the file has other hard links"]);
     assert_eq!(read(&linked, "a.yaml"), SLIPS);
     let arguments = ["lint", "--fix", "-f", "-"];
-    repository.run(&arguments).assert_says(2, &["standard input cannot be written to"]);
+    repository.run(&arguments).assert_output(2, &["standard input cannot be written to"]);
     let mut of_windows = vec![0xff, 0xfe];
     of_windows.extend(SLIPS.encode_utf16().flat_map(u16::to_le_bytes));
     let repository = Repository::new("fixing-utf16").file("a.yaml", &of_windows);
-    repository.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed", "error[encoding]"]);
+    repository
+        .run(&["lint", "--fix"])
+        .assert_output(1, &["a.yaml was not fixed", "error[encoding]"]);
     assert_eq!(fs::read(repository.root().join("a.yaml")).unwrap(), of_windows);
 }
 

@@ -1,5 +1,5 @@
-//! Folders as people have them: what is hidden, ignored, excluded or none of our business is passed
-//! over, and nothing but plain files is opened.
+//! Realistic directories: hidden, ignored, excluded and irrelevant files are skipped, and only plain files are
+//! opened.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -29,9 +29,9 @@ fn other_objects_are_skipped_and_counted_in_one_line() {
         repository = repository.file(&format!("apps/{}/web-{number}.yaml", number % 70), broken);
     }
     let ran = repository.run(&["validate"]);
-    ran.assert_says(0, &["checked 1 object in 1 file: no problems found"]);
-    let passed: Vec<&str> = ran.said.lines().filter(|line| line.starts_with("skipped")).collect();
-    assert_eq!(passed.len(), 1, "{}", ran.said);
+    ran.assert_output(0, &["checked 1 object in 1 file: no problems found"]);
+    let passed: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("skipped")).collect();
+    assert_eq!(passed.len(), 1, "{}", ran.stdout);
     assert!(passed[0].len() < 80, "{}", passed[0]);
     assert_eq!(findings(&repository.run_json("validate", &[])), [""; 0]);
 }
@@ -97,11 +97,11 @@ fn the_same_assumption_about_many_objects_is_one_line() {
     }
     let from = ["--from", crate::repositories::repository::PRESENT, "--for", "1h"];
     let shown = repository.run(&[&["forecast", "-f", "."], &from[..]].concat());
-    let words: Vec<&str> = shown.said.split_whitespace().collect();
-    let said = words.join(" ");
+    let words: Vec<&str> = shown.stdout.split_whitespace().collect();
+    let text = words.join(" ");
     let each = "default/shop-12 and 55 more: each exists, although it is not in the input";
-    assert!(said.contains(each), "{}", shown.said);
-    assert_eq!(said.matches("although it is not in the input").count(), 1, "{}", shown.said);
+    assert!(text.contains(each), "{}", shown.stdout);
+    assert_eq!(text.matches("although it is not in the input").count(), 1, "{}", shown.stdout);
     let output = repository.run_json("forecast", &["-f", ".", "--for", "1h"]);
     assert_eq!(output["assumptions"].as_array().map(Vec::len), Some(61));
 }
@@ -143,16 +143,16 @@ fn hidden_ignored_and_excluded_files_are_skipped() {
     assert_eq!(findings(&output), ["schedule .a.yaml:8:28", "schedule build/a.yaml:8:28"]);
     repository
         .run(&["validate", "--exclude", "[a"])
-        .assert_says(2, &["--exclude: not a valid pattern: unclosed"]);
+        .assert_output(2, &["--exclude: not a valid pattern: unclosed"]);
 }
 
 #[test]
 fn a_folder_without_policies_is_fine() {
     let empty = Repository::new("empty");
-    empty.run(&["validate"]).assert_says(0, &["checked 0 objects in 0 files: nothing to check"]);
+    empty.run(&["validate"]).assert_output(0, &["checked 0 objects in 0 files: nothing to check"]);
     let file = empty.file("a.yaml", "").file("b.yaml", "# nothing\n---\n# here\n");
-    let said = "checked 0 objects in 2 files: nothing to check";
-    file.run(&["validate", "a.yaml", "b.yaml"]).assert_says(0, &[said]);
+    let summary = "checked 0 objects in 2 files: nothing to check";
+    file.run(&["validate", "a.yaml", "b.yaml"]).assert_output(0, &[summary]);
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn only_regular_files_are_opened_in_a_folder() {
     let socket = std::os::unix::net::UnixListener::bind(path("socket.yaml")).unwrap();
     let ran = repository.run(&["validate"]);
     drop(socket);
-    // The link and the file it leads to are one.
-    ran.assert_says(
+    // A link and its target are read once.
+    ran.assert_output(
         0,
         &[
             "checked 1 object in 1 file: no problems found",
@@ -193,10 +193,10 @@ fn a_pipe_from_a_shell_is_read_but_a_device_is_not() {
     let mut shell = Command::new("bash");
     let ran = shell.args(["-c", &script]).current_dir(repository.root()).output().unwrap();
     crate::repositories::repository::Ran::from_output(&ran)
-        .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
+        .assert_output(0, &["checked 1 object in 1 file: no problems found"]);
     repository
         .run(&["validate", "/dev/zero"])
-        .assert_says(2, &["the path is a device, not a file"]);
+        .assert_output(2, &["the path is a device, not a file"]);
 }
 
 #[test]
@@ -209,29 +209,29 @@ fn a_glob_matches_files_and_directories_only() {
     symlink("/dev/zero", path("zero.yaml")).unwrap();
     let socket = std::os::unix::net::UnixListener::bind(path("socket.yaml")).unwrap();
     let ran = repository.run(&["validate", "-f", "*.yaml"]);
-    ran.assert_says(0, &["checked 1 object in 1 file: no problems found"]);
+    ran.assert_output(0, &["checked 1 object in 1 file: no problems found"]);
     repository
         .run(&["validate", "-f", "p*.yaml"])
-        .assert_says(2, &["no file matches this pattern"]);
+        .assert_output(2, &["no file matches this pattern"]);
     let named = repository.run(&["validate", "-f", "socket.yaml"]);
-    named.assert_says(2, &["the path is a socket, not a file"]);
+    named.assert_output(2, &["the path is a socket, not a file"]);
     drop(socket);
 }
 
 #[test]
 #[cfg(unix)]
-fn a_named_pipe_is_read_and_a_wait_for_it_is_reported() {
+fn a_named_pipe_is_read_and_a_long_wait_is_reported() {
     let repository = Repository::new("named-pipe");
     let pipe = repository.root().join("pipe.yaml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut command = repository.command(&["validate", "-f", "pipe.yaml"]);
     let mut waiting = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
-    assert_eq!(said, "note: waiting until the pipe pipe.yaml is written and closed\n");
+    let mut note = String::new();
+    BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut note).unwrap();
+    assert_eq!(note, "note: waiting until the pipe pipe.yaml is written and closed\n");
     fs::write(pipe, policy("hours", "shop", 3)).unwrap();
     Ran::from_output(&waiting.wait_with_output().unwrap())
-        .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
+        .assert_output(0, &["checked 1 object in 1 file: no problems found"]);
 }
 
 #[test]
@@ -247,15 +247,15 @@ fn a_path_that_cannot_be_resolved_is_an_error_with_its_cause() {
         ("nowhere.yaml", "no such file or directory"),
         (&*long, "file name too long"),
     ] {
-        let said = format!("error: failed to read \"{path}\": {why}\n");
+        let error = format!("error: failed to read \"{path}\": {why}\n");
         for command in ["validate", "next", "forecast"] {
-            repository.run(&[command, "-f", path]).assert_says(2, &[&said]);
+            repository.run(&[command, "-f", path]).assert_output(2, &[&error]);
         }
     }
 }
 
-/// The user that runs this test may have permission to read everything, so the system refuses for other reasons: a
-/// process' memory has nothing at its start, and a path is too long.
+/// The user that runs this test may have permission to read everything, so reads fail for other reasons: the memory
+/// of a process has no content at its start, and a path is too long.
 #[test]
 #[cfg(target_os = "linux")]
 fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
@@ -263,7 +263,7 @@ fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
     let memory = repository.root().join("memory.yaml");
     std::os::unix::fs::symlink("/proc/self/mem", memory).unwrap();
     let ran = repository.run(&["validate"]);
-    ran.assert_says(
+    ran.assert_output(
         2,
         &[
             "error[unreadable-file]: failed to read the file: input/output error\n",
@@ -277,14 +277,14 @@ fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
     );
     assert_eq!(repository.run(&["forecast", "-f", ".", "--fail-on", "never"]).code, Some(2));
     assert_eq!(repository.run(&["validate", "--exclude", "memory.yaml"]).code, Some(0));
-    // No path of this length can be made, but one can be moved below another.
+    // A path of this length cannot be created, but a directory can be moved below another directory.
     let half: std::path::PathBuf = std::iter::repeat_n("a".repeat(250), 9).collect();
     let path = |below: &str| repository.root().join(below);
     fs::create_dir_all(path("other").join(&half)).unwrap();
     fs::create_dir_all(repository.root().join(&half)).unwrap();
     fs::rename(path("other"), repository.root().join(&half).join("other")).unwrap();
-    let said = repository.run(&["validate", "--exclude", "memory.yaml"]);
-    said.assert_says(
+    let ran = repository.run(&["validate", "--exclude", "memory.yaml"]);
+    ran.assert_output(
         2,
         &["error[unreadable-file]: failed to list the directory: file name too long\n"],
     );

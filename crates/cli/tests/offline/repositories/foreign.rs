@@ -36,8 +36,8 @@ fn policies_of_other_projects_are_reported_without_failing() {
     assert_eq!(findings(&output), expected.map(|file| format!("foreign-policy {file}:2:7")));
     repository
         .run(&["validate"])
-        .assert_says(0, &["is a cron policy for KEDA; Almanac does not apply it"]);
-    repository.run(&["validate", "--fail-on", "info"]).assert_says(1, &["3 notes"]);
+        .assert_output(0, &["is a cron policy for KEDA; Almanac does not apply it"]);
+    repository.run(&["validate", "--fail-on", "info"]).assert_output(1, &["3 notes"]);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_annotations_of_kube_downscaler_are_a_policy() {
     assert_eq!(output["findings"][2]["field"], "metadata.annotations[downscaler/uptime]");
     repository
         .run(&["validate"])
-        .assert_says(0, &["the annotation is a policy for kube-downscaler"]);
+        .assert_output(0, &["the annotation is a policy for kube-downscaler"]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_target_that_another_project_scales_too_has_two_writers() {
         .file("ali.yaml", ali)
         .file("web.yaml", policy("web-hours", "web", 3))
         .file("web-itself.yaml", annotated(&deployment("web", 3), "downscaler/uptime: always"))
-        // Only this policy scales the first target, and no policy of ours scales the second.
+        // Only this policy scales the first target, and no Almanac policy scales the second target.
         .file("alone.yaml", policy("alone", "alone", 3))
         .file("theirs.yaml", keda("theirs", "theirs", "cron"))
         .file("job.yaml", keda("job", "alone", "cron").replace("ScaledObject", "ScaledJob"));
@@ -161,10 +161,10 @@ fn a_target_scaled_by_another_project_in_another_cluster_is_not_a_conflict() {
     let output = repository.run_json("validate", &[]);
     let found = two_writers(&output);
     assert!(found.len() == 1 && found[0].starts_with("staging/hours.yaml staging: "), "{found:?}");
-    // A copy separates clusters, also when it is another project's.
+    // Copies of an object separate clusters, also for objects of other projects.
     let repository = Repository::new("foreign-separates")
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("dev/keda.yaml", keda("shop", "shop", "cron"))
         .file("test/keda.yaml", keda("shop", "shop", "cron"));
-    repository.run(&["validate"]).assert_says(0, &["in 2 places: 2 warnings and 2 notes"]);
+    repository.run(&["validate"]).assert_output(0, &["in 2 places: 2 warnings and 2 notes"]);
 }

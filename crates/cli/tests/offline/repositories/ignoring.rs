@@ -13,7 +13,7 @@ fn lint(repository: &Repository, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_comment_leaves_out_one_code_at_one_place() {
+fn a_comment_suppresses_one_code_at_one_location() {
     let without = Repository::new("ignoring-nothing").file("a.yaml", meets());
     assert_eq!(lint(&without, &[]), ["same-minute a.yaml:9:29"]);
     let rule = "  - {name: close";
@@ -37,7 +37,7 @@ fn a_comment_leaves_out_one_code_at_one_place() {
         );
         repository
             .run(&["lint", "--from", PRESENT])
-            .assert_says(0, &["no problems found, 1 ignored"]);
+            .assert_output(0, &["no problems found, 1 ignored"]);
         let output = repository.run_json("validate", &[]);
         assert_eq!(
             (findings(&output).len(), &output["ignored"]),
@@ -62,19 +62,19 @@ fn a_comment_with_an_unknown_code_is_reported() {
     let text = meets().replace("spec:\n", "# almanac:ignore same-minut\nspec:\n");
     let repository = Repository::new("ignoring-unknown").file("a.yaml", text);
     assert_eq!(lint(&repository, &[]), ["nothing-ignored a.yaml:5:18", "same-minute a.yaml:10:29"]);
-    repository.run(&["lint"]).assert_says(1, &["there is no code", "fix: write same-minute"]);
+    repository.run(&["lint"]).assert_output(1, &["there is no code", "fix: write same-minute"]);
 }
 
 #[test]
-fn an_argument_leaves_out_codes_everywhere() {
+fn an_argument_suppresses_codes_everywhere() {
     let repository = Repository::new("ignoring-argument").file("a.yaml", meets());
     assert!(lint(&repository, &["--ignore", "window,same-minute"]).is_empty());
     assert_eq!(lint(&repository, &["--ignore", "window"]).len(), 1);
-    repository.run(&["lint", "--ignore", "same-minut"]).assert_says(2, &["'same-minute'"]);
+    repository.run(&["lint", "--ignore", "same-minut"]).assert_output(2, &["'same-minute'"]);
 }
 
 #[test]
-fn the_nearest_settings_above_a_file_count_wherever_lint_is_run() {
+fn the_nearest_settings_above_a_file_apply_from_any_directory() {
     let repository = Repository::new("ignoring-settings")
         .file("almanac.toml", "[lint]\nignore = [\"same-minute\"]\n")
         .file("a.yaml", meets())
@@ -85,7 +85,7 @@ fn the_nearest_settings_above_a_file_count_wherever_lint_is_run() {
     assert_eq!(lint(&repository, &["strict"]), ["same-minute strict/b.yaml:9:29"]);
     assert!(lint(&repository, &["lenient"]).is_empty());
     let wrong = repository.file("almanac.toml", "[lint]\nignore = [\"same-minut\"]\n");
-    wrong.run(&["lint"]).assert_says(2, &["almanac.toml", "same-minut", "line 2"]);
+    wrong.run(&["lint"]).assert_output(2, &["almanac.toml", "same-minut", "line 2"]);
 }
 
 #[test]

@@ -47,11 +47,11 @@ fn a_warning_makes_lint_fail_by_default() {
     let lint = |arguments: &[&str]| {
         repository.run(&[&["lint", "meets.yaml", "--from", PRESENT], arguments].concat())
     };
-    lint(&[]).assert_says(1, &["warning[same-minute]"]);
-    lint(&["--fail-on", "error"]).assert_says(0, &["warning[same-minute]"]);
-    lint(&["--fail-on", "never"]).assert_says(0, &["warning[same-minute]"]);
-    lint(&["-l", "team=blue"]).assert_says(0, &["nothing to check"]);
-    lint(&["nowhere.yaml"]).assert_says(2, &["nowhere.yaml"]);
+    lint(&[]).assert_output(1, &["warning[same-minute]"]);
+    lint(&["--fail-on", "error"]).assert_output(0, &["warning[same-minute]"]);
+    lint(&["--fail-on", "never"]).assert_output(0, &["warning[same-minute]"]);
+    lint(&["-l", "team=blue"]).assert_output(0, &["nothing to check"]);
+    lint(&["nowhere.yaml"]).assert_output(2, &["nowhere.yaml"]);
 }
 
 /// A Deployment whose pods request nothing.
@@ -84,10 +84,10 @@ fn workloads_without_a_policy_count_against_a_quota_wherever_they_are() {
     assert_eq!(findings(&repository.run_json("validate", &[])), [""; 0]);
     repository
         .run(&["lint"])
-        .assert_says(1, &["checked 3 objects in 3 files: 1 warning in 1 file"]);
+        .assert_output(1, &["checked 3 objects in 3 files: 1 warning in 1 file"]);
     repository
         .run(&["lint", "--ignore", "above-quota"])
-        .assert_says(0, &["no problems found, 1 ignored"]);
+        .assert_output(0, &["no problems found, 1 ignored"]);
 }
 
 #[test]

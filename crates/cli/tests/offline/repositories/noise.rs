@@ -1,4 +1,5 @@
-//! Files that a directory scan skips silently, and its output about objects that are neither policies nor targets.
+//! Files that a directory scan skips without a note, and the output about objects that are neither policies nor
+//! targets.
 
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ fn other_kinds_of_known_groups_are_skipped_and_a_slip_of_a_known_kind_is_a_warni
         assert_eq!(findings(&output), ["mistyped-kind placement.yaml:2:7"], "{arguments:?}");
         assert_eq!(output["findings"][0]["fix"], "write kind: Placement");
     }
-    repository.run(&["validate"]).assert_says(0, &["warning[mistyped-kind]"]);
+    repository.run(&["validate"]).assert_output(0, &["warning[mistyped-kind]"]);
 }
 
 #[test]
@@ -40,7 +41,7 @@ fn expectations_of_tests_are_skipped_in_a_directory_and_checked_if_named() {
         .file("plain/assert.yaml", expected);
     let output = repository.run_json("validate", &[]);
     assert_eq!(findings(&output), ["missing-field plain/assert.yaml:1:1"]);
-    repository.run(&["validate", "--exclude", "plain"]).assert_says(
+    repository.run(&["validate", "--exclude", "plain"]).assert_output(
         0,
         &["checked 1 object in 1 file: no problems found", "skipped 5 files without a policy"],
     );
@@ -95,7 +96,7 @@ fn a_version_that_kubernetes_has_removed_is_named_in_a_directory_too() {
     assert_eq!(output["findings"][0]["fix"], "write apiVersion: batch/v1");
     repository
         .run(&["validate"])
-        .assert_says(0, &["Kubernetes 1.26 removed this version of HorizontalPodAutoscaler"]);
+        .assert_output(0, &["Kubernetes 1.26 removed this version of HorizontalPodAutoscaler"]);
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn a_target_of_nearly_the_same_name_is_found_in_any_file() {
     let output = near.run_json("validate", &[]);
     assert_eq!(findings(&output), ["no-such-target policies/hours.yaml:6:65"]);
     assert_eq!(output["findings"][0]["fix"], "write shop-front if that is meant");
-    near.run(&["validate"]).assert_says(0, &["checked 1 object in 1 file: 1 warning in 1 file"]);
+    near.run(&["validate"]).assert_output(0, &["checked 1 object in 1 file: 1 warning in 1 file"]);
     let there = near.file("apps/frontend.yaml", deployment("shop-frontend", 2));
     assert_eq!(findings(&there.run_json("validate", &[])), [""; 0]);
     let broken = deployment("shop-front", 2).replace("  name", "\tname");

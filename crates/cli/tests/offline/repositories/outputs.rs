@@ -1,4 +1,4 @@
-//! Several outputs of one run, each written to a file of its own.
+//! Several outputs of one run, each written to a separate file.
 
 use std::fs;
 
@@ -20,23 +20,26 @@ fn one_run_writes_the_same_outputs_as_a_run_for_each_format() {
         let outputs: Vec<&str> =
             files.iter().flat_map(|it| ["-o", it]).chain(["-o", "github"]).collect();
         let all = repository.run(&[&at[..], &outputs].concat());
-        assert_eq!(all.said, repository.run(&[&at[..], &["-o", "github"]].concat()).said);
+        assert_eq!(all.stdout, repository.run(&[&at[..], &["-o", "github"]].concat()).stdout);
         for format in FORMATS {
             let alone = repository.run(&[&at[..], &["-o", format]].concat());
             let written = repository.root().join(format!("{command}.{format}"));
             let written = fs::read_to_string(written).unwrap();
             if format == "text" {
                 // A file has lines of 100 columns.
-                assert!(written.split_whitespace().eq(alone.said.split_whitespace()), "{written}");
+                assert!(
+                    written.split_whitespace().eq(alone.stdout.split_whitespace()),
+                    "{written}"
+                );
             } else {
-                assert_eq!(written, alone.said, "{format}");
+                assert_eq!(written, alone.stdout, "{format}");
             }
             assert_eq!(all.code, alone.code);
         }
     }
-    // Files alone print nothing.
+    // If all outputs are files, standard output is empty.
     let silent = repository.run(&["lint", "a.yaml", "-o", "sarif=lint.sarif"]);
-    assert_eq!((silent.code, &*silent.said, &*silent.noted), (Some(1), "", ""));
+    assert_eq!((silent.code, &*silent.stdout, &*silent.stderr), (Some(1), "", ""));
 }
 
 #[test]
@@ -56,8 +59,8 @@ fn outputs_that_would_overwrite_each_other_are_refused() {
     ] {
         let [one, other] = outputs;
         let ran = repository.run(&["lint", "-o", one, "-o", other]);
-        ran.assert_says(2, &[says, "--output"]);
-        assert_eq!((ran.said.as_str(), files()), ("", before), "{outputs:?}");
+        ran.assert_output(2, &[says, "--output"]);
+        assert_eq!((ran.stdout.as_str(), files()), ("", before), "{outputs:?}");
     }
 }
 
@@ -69,7 +72,7 @@ fn a_file_that_cannot_be_written_fails_the_run_and_keeps_no_other_from_it() {
         repository.run(&[&["lint", "a.yaml"][..], &outputs].concat())
     };
     let ran = run(&["sarif=nowhere/a.sarif", "json=old.json", "github"]);
-    ran.assert_says(2, &["failed to write nowhere/a.sarif", "::warning file=a.yaml"]);
+    ran.assert_output(2, &["failed to write nowhere/a.sarif", "::warning file=a.yaml"]);
     let written = fs::read_to_string(repository.root().join("old.json")).unwrap();
     assert!(written.starts_with('{') && written.ends_with("}\n"), "{written}");
     let left: Vec<_> = fs::read_dir(repository.root()).unwrap().collect();
@@ -97,14 +100,17 @@ fn a_file_that_was_read_is_not_overwritten() {
         &["diff", "a.yaml", "b", "--out", "a.yaml"],
     ] {
         let ran = repository.run(arguments);
-        ran.assert_says(2, &["the file is an input, and would be overwritten; name another one"]);
+        ran.assert_output(
+            2,
+            &["the file is an input, and would be overwritten; name another file"],
+        );
         assert_eq!([read("a.yaml"), read("b/b.yaml")], before, "{arguments:?}");
-        assert_eq!(ran.said, "", "{arguments:?}");
+        assert_eq!(ran.stdout, "", "{arguments:?}");
     }
     // An output of an earlier run is not an input, although it names policies.
     for _ in 0..2 {
         let ran = repository.run(&["lint", ".", "-o", "json=findings.json", "-o", "yaml=b/f.yaml"]);
-        assert_eq!(ran.code, Some(1), "{}", ran.noted);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     }
 }
 
@@ -123,8 +129,12 @@ fn notes_are_printed_unless_the_output_has_them() {
         (&["json", "sarif=findings.sarif"], false),
     ] {
         let outputs: Vec<&str> = outputs.iter().flat_map(|it| ["-o", it]).collect();
-        let noted = repository.run(&[&["validate", "."][..], &outputs].concat()).noted;
-        assert_eq!(noted.contains("note: chart is a Helm chart"), is_noted, "{outputs:?}: {noted}");
+        let stderr = repository.run(&[&["validate", "."][..], &outputs].concat()).stderr;
+        assert_eq!(
+            stderr.contains("note: chart is a Helm chart"),
+            is_noted,
+            "{outputs:?}: {stderr}"
+        );
     }
 }
 
@@ -135,9 +145,9 @@ fn an_output_can_be_the_null_device_or_a_file_of_any_name() {
     use std::os::unix::ffi::OsStrExt as _;
     let repository = meets("outputs-names");
     let ran = repository.run(&["lint", "a.yaml", "-o", "json=/dev/null", "-o", "sarif=/dev/null"]);
-    assert_eq!((ran.code, &*ran.said, &*ran.noted), (Some(1), "", ""));
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(1), "", ""));
     let commas = repository.run(&["lint", "a.yaml", "-o", "json=a,b=c.json"]);
-    assert_eq!(commas.code, Some(1), "{}", commas.noted);
+    assert_eq!(commas.code, Some(1), "{}", commas.stderr);
     assert!(repository.root().join("a,b=c.json").is_file());
     if cfg!(target_os = "linux") {
         // Elsewhere, names of files are Unicode.

@@ -7,7 +7,7 @@ use crate::repositories::repository::{
     PRESENT, Repository, autoscaler, deployment, findings, policy,
 };
 
-/// Two clusters with one policy, each with targets of its own, and a policy for both.
+/// Two clusters with the same policy and separate targets, and a policy for both.
 fn two_clusters(name: &str) -> Repository {
     Repository::new(name)
         .file("clusters/prod/hours.yaml", policy("hours", "shop", 40))
@@ -42,18 +42,18 @@ fn each_cluster_is_forecast_separately_and_named_by_its_folder() {
     assert_eq!(series(&report), expected);
     assert_eq!(findings(&report), [""; 0]);
     let shown = repository.run(&["forecast", "-f", ".", "--from", PRESENT]);
-    shown.assert_says(0, &["\nIn clusters/prod\n", "\nIn clusters/staging\n"]);
+    shown.assert_output(0, &["\nIn clusters/prod\n", "\nIn clusters/staging\n"]);
     repository
         .run(&["validate"])
-        .assert_says(0, &["5 objects in 5 files in 2 places: no problems found"]);
+        .assert_output(0, &["5 objects in 5 files in 2 places: no problems found"]);
     for output in ["svg", "html"] {
         let drawn = repository.run(&["forecast", "-f", ".", "--from", PRESENT, "-o", output]);
-        drawn.assert_says(0, &["clusters/staging"]);
+        drawn.assert_output(0, &["clusters/staging"]);
     }
 }
 
 #[test]
-fn next_and_explain_answer_for_each_cluster() {
+fn next_and_explain_report_each_cluster() {
     let repository = two_clusters("next-and-why");
     let next = repository.run_json("next", &["-f", ".", "deployment/shop", "--count", "2"]);
     let items: Vec<(&Value, &Value)> =
@@ -66,7 +66,7 @@ fn next_and_explain_answer_for_each_cluster() {
     let answers = report["answers"].as_array().unwrap();
     let answers: Vec<_> = answers.iter().map(|it| (&it["place"], &it["value"])).collect();
     assert_eq!(answers, expected.iter().map(|(place, from)| (place, from)).collect::<Vec<_>>());
-    repository.run(&explain).assert_says(0, &["In clusters/prod\n", "In clusters/staging\n"]);
+    repository.run(&explain).assert_output(0, &["In clusters/prod\n", "In clusters/staging\n"]);
 }
 
 #[test]
@@ -76,12 +76,12 @@ fn a_place_can_be_selected_by_its_folder() {
         repository.run_json("forecast", &["-f", ".", "--for", "1d", "--place", "clusters/prod"]);
     assert_eq!(series(&report), ["- shop 40,1,40", "- worker 7,1,7"]);
     let validated = repository.run(&["validate", "--place", "clusters/staging"]);
-    validated.assert_says(0, &["checked 3 objects"]);
+    validated.assert_output(0, &["checked 3 objects"]);
     let wrong = repository.run(&["forecast", "-f", ".", "--place", "clusters/test"]);
-    wrong.assert_says(2, &["--place: none of the files read is in this directory"]);
+    wrong.assert_output(2, &["--place: none of the files read is in this directory"]);
     repository
         .run(&["next", "--place", "clusters/prod"])
-        .assert_says(2, &["applies to files only"]);
+        .assert_output(2, &["applies to files only"]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn the_settings_define_the_directories_of_places() {
         .file("apps/shop/test/hours.yaml", policy("shop", "shop", 4))
         .file("apps/cart/prod/hours.yaml", policy("cart", "shop", 50))
         .file("apps/cart/test/hours.yaml", policy("cart", "cart", 5));
-    // By the directories alone, an app of a cluster is a place, and conflicts between apps are not seen.
+    // With the directories alone, each app of a cluster is a place, and conflicts between apps have no finding.
     let report = repository.run_json("validate", &[]);
     assert_eq!(findings(&report), [""; 0]);
     let repository = repository.file("almanac.toml", settings);
@@ -135,12 +135,12 @@ fn the_settings_define_the_directories_of_places() {
     assert_eq!(series(&forecast), ["- cart 5", "- shop 4"]);
     let repository =
         repository.file("almanac.toml", "[[place]]\nname = \"prod\"\nfolder = \"a\"\n");
-    repository.run(&["validate"]).assert_says(2, &["almanac.toml", "unknown field `folder`"]);
+    repository.run(&["validate"]).assert_output(2, &["almanac.toml", "unknown field `folder`"]);
     let repository = repository
         .file("almanac.toml", "[[place]]\nname = \"prod\"\ndirectories = [\"nowhere\"]\n");
     repository
         .run(&["validate"])
-        .assert_says(2, &["the place \"prod\": none of its directories exists"]);
+        .assert_output(2, &["the place \"prod\": none of its directories exists"]);
 }
 
 #[test]
@@ -151,14 +151,14 @@ fn an_assumption_applies_in_every_place_that_has_its_object() {
         .file("test/cart.yaml", policy("cart", "cart", 4));
     let arguments = ["-f", ".", "--for", "1h", "--assume", "deployment/cart.replicas=3"];
     let report = repository.run_json("forecast", &arguments);
-    let said = report["assumptions"].to_string();
+    let output_text = report["assumptions"].to_string();
     assert!(
-        said.contains("in test: replicas of Deployment.apps default/cart starts at 3"),
-        "{said}"
+        output_text.contains("in test: replicas of Deployment.apps default/cart starts at 3"),
+        "{output_text}"
     );
     let twice = [&arguments[..], &["--assume", "cart.replicas=4"]].concat();
     let twice = repository.run(&[&["forecast"], &twice[..]].concat());
-    twice.assert_says(2, &["is already assumed to be 3"]);
+    twice.assert_output(2, &["is already assumed to be 3"]);
 }
 
 #[test]

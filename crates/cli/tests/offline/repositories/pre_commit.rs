@@ -18,7 +18,7 @@ fn entry() -> String {
     entry.split(',').next().unwrap().to_owned()
 }
 
-/// Runs it as pre-commit would: in the root of the repository, without file names.
+/// Runs the command as pre-commit does: in the root of the repository, without file names.
 fn run(repository: &Repository) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_almanac")).parent().unwrap();
     let path = format!("{}:/usr/bin:/bin", program.display());
@@ -34,8 +34,8 @@ fn only_a_commit_with_an_invalid_policy_is_blocked() {
         .file("clusters/staging/hours.yaml", policy("hours", "shop", 4))
         .file("charts/web/values.yaml", "replicas: 3\n")
         .file("broken.yaml", "a: [\n");
-    run(&repository).assert_says(0, &["no problems found"]);
+    run(&repository).assert_output(0, &["no problems found"]);
     let wrong = policy("hours", "shop", 4).replace("0 8 * * *", "0 8 * *");
     let repository = repository.file("clusters/staging/hours.yaml", wrong);
-    run(&repository).assert_says(1, &["--> clusters/staging/hours.yaml:8:28"]);
+    run(&repository).assert_output(1, &["--> clusters/staging/hours.yaml:8:28"]);
 }

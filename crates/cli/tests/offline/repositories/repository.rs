@@ -19,7 +19,7 @@ pub(crate) struct Repository {
 impl Repository {
     pub(crate) fn new(name: &str) -> Repository {
         let root = empty_directory("repositories", name);
-        // Files around it do not concern it.
+        // Files around the directory must have no effect.
         fs::create_dir(root.join(".git")).unwrap();
         Repository { root }
     }
@@ -43,7 +43,7 @@ impl Repository {
         Ran::from_output(&self.command(arguments).output().unwrap())
     }
 
-    /// The same at the present of these tests, for a program.
+    /// Runs a command at the present instant of these tests, and returns its JSON.
     pub(crate) fn run_json(&self, command: &str, arguments: &[&str]) -> Value {
         let usual = [command, "--from", PRESENT, "-o", "json"];
         self.run(&[&usual[..], arguments].concat()).json()

@@ -1,5 +1,5 @@
-//! Charts, kustomizations and variables: a text that another program fills in is named once, with the command that
-//! shows the result. No program is started for files in a directory.
+//! Charts, kustomizations and variables: a template of another program is named once, with the command that shows the
+//! result. No program is started for files in a directory.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ fn a_chart_is_reported_once_with_the_command_to_pipe() {
         .file("charts/other/templates/service.yaml", "kind: {{ .Values.kind }}\n")
         .file("loose.yaml", template("loose"));
     let ran = repository.run(&["validate"]);
-    ran.assert_says(
+    ran.assert_output(
         0,
         &[
             "note: charts/shop is a Helm chart; to check the result: \
@@ -32,13 +32,13 @@ fn a_chart_is_reported_once_with_the_command_to_pipe() {
             "note: loose.yaml is a Helm template\n",
         ],
     );
-    assert_eq!(ran.noted.matches("note: ").count(), 2, "{}", ran.noted);
-    assert!(!ran.said.contains("note: "), "{}", ran.said);
+    assert_eq!(ran.stderr.matches("note: ").count(), 2, "{}", ran.stderr);
+    assert!(!ran.stdout.contains("note: "), "{}", ran.stdout);
     let report = repository.run_json("validate", &[]);
     assert_eq!(findings(&report), [""; 0]);
     assert_eq!(report["notes"][0]["about"], "helm-chart");
     assert_eq!(report["notes"][0]["path"], "charts/shop");
-    repository.run(&["next", "-f", "."]).assert_says(0, &["| almanac next -f -"]);
+    repository.run(&["next", "-f", "."]).assert_output(0, &["| almanac next -f -"]);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn chart_templates_are_never_read_as_objects() {
     let paths: Vec<&str> =
         report["notes"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["charts/cart", "charts/shop"]);
-    repository.run(&["validate"]).assert_says(0, &["checked 2 objects in 2 files: no problems"]);
+    repository.run(&["validate"]).assert_output(0, &["checked 2 objects in 2 files: no problems"]);
 }
 
 #[test]
@@ -68,13 +68,13 @@ fn a_subchart_is_reported_as_part_of_its_chart() {
         .file("shop/charts/cart/templates/b.yaml", template("b"))
         .file("shop/charts/cart/charts/deep/Chart.yaml", "name: deep\n")
         .file("shop/charts/cart/charts/deep/templates/c.yaml", policy("c", "shop", 3))
-        // A chart that lies in another one's folder is its own.
+        // A chart in the directory of another chart is separate.
         .file("shop/beside/Chart.yaml", "name: beside\n")
         .file("shop/beside/templates/d.yaml", template("d"));
     let ran = repository.run(&["validate"]);
-    ran.assert_says(0, &["note: shop is a Helm chart", "note: shop/beside is a Helm chart"]);
-    assert_eq!(ran.noted.matches("note: ").count(), 2, "{}", ran.noted);
-    assert!(!ran.said.contains("note: "), "{}", ran.said);
+    ran.assert_output(0, &["note: shop is a Helm chart", "note: shop/beside is a Helm chart"]);
+    assert_eq!(ran.stderr.matches("note: ").count(), 2, "{}", ran.stderr);
+    assert!(!ran.stdout.contains("note: "), "{}", ran.stdout);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn naming_only_the_templates_of_a_chart_names_the_chart() {
 }
 
 #[test]
-fn of_many_charts_the_first_are_listed_and_the_rest_counted() {
+fn the_first_of_many_charts_are_listed_and_the_others_counted() {
     let mut repository = Repository::new("many-charts");
     for number in 0..40 {
         let chart = format!("charts/shop-{number:02}");
@@ -101,7 +101,7 @@ fn of_many_charts_the_first_are_listed_and_the_rest_counted() {
             .file(&format!("{chart}/templates/a.yaml"), template("a"));
     }
     let ran = repository.run(&["validate"]);
-    ran.assert_says(0, &["note: charts/shop-04 is a Helm chart", "note: 35 more Helm charts\n"]);
+    ran.assert_output(0, &["note: charts/shop-04 is a Helm chart", "note: 35 more Helm charts\n"]);
     assert_eq!(repository.run_json("validate", &[])["notes"].as_array().map(Vec::len), Some(40));
 }
 
@@ -118,7 +118,7 @@ fn files_that_only_look_like_templates_are_skipped() {
             "drafts/a.yaml",
             "a: [\n# kind: CronFederatedHPA\n# apiVersion: autoscaling.karmada.io/v1alpha1\n",
         );
-    repository.run(&["validate"]).assert_says(
+    repository.run(&["validate"]).assert_output(
         0,
         &[
             "checked 0 objects in 0 files: nothing to check",
@@ -126,7 +126,7 @@ fn files_that_only_look_like_templates_are_skipped() {
         ],
     );
     assert_eq!(repository.run_json("validate", &[])["notes"], Value::Null);
-    repository.run(&["validate", "api/openapi.yaml"]).assert_says(1, &["error[syntax]"]);
+    repository.run(&["validate", "api/openapi.yaml"]).assert_output(1, &["error[syntax]"]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn variables_to_be_substituted_are_reported_with_the_command_to_pipe() {
     let text =
         policy("hours", "shop", 3).replace("targetReplicas: 3", "targetReplicas: \"${PEAK}\"");
     let repository = Repository::new("variables").file("hours.yaml", &text);
-    repository.run(&["validate"]).assert_says(
+    repository.run(&["validate"]).assert_output(
         0,
         &["note: hours.yaml has variables to substitute; to check the result: \
          envsubst < hours.yaml | almanac validate -f -"],
@@ -143,7 +143,7 @@ fn variables_to_be_substituted_are_reported_with_the_command_to_pipe() {
     assert_eq!(report["series"].as_array().map(Vec::len), Some(0));
     // GNU's envsubst does not support defaults.
     let repository = repository.file("our hours.yaml", text.replace("${PEAK}", "${PEAK:=3}"));
-    repository.run(&["validate"]).assert_says(
+    repository.run(&["validate"]).assert_output(
         0,
         &["check the result: flux envsubst < 'our hours.yaml' | almanac validate -f -"],
     );
@@ -177,7 +177,7 @@ fn an_explicitly_named_template_is_an_error_with_a_fix() {
     assert_eq!(fixes(&report), expected);
     let report = repository.run_json("next", &named);
     assert_eq!(fixes(&report)[1], "check the result: helm template 'my shop' | almanac next -f -");
-    repository.run(&["validate", "helm.yaml"]).assert_says(1, &["error[template]"]);
+    repository.run(&["validate", "helm.yaml"]).assert_output(1, &["error[template]"]);
 }
 
 fn kustomized(name: &str) -> Repository {
@@ -201,14 +201,14 @@ fn kustomized(name: &str) -> Repository {
 fn a_kustomization_that_changes_a_policy_is_reported_and_its_patches_are_not_objects() {
     let repository = kustomized("kustomizations");
     let ran = repository.run(&["validate"]);
-    ran.assert_says(0, &[
+    ran.assert_output(0, &[
         "checked 1 object in 1 file: no problems found",
         "note: overlays/prod is a kustomization that changes its resources; to check the result: \
          almanac validate -k overlays/prod\n",
         "note: overlays/test is a kustomization",
     ]);
-    assert_eq!(ran.noted.matches("note: ").count(), 2, "{}", ran.noted);
-    assert!(!ran.said.contains("note: "), "{}", ran.said);
+    assert_eq!(ran.stderr.matches("note: ").count(), 2, "{}", ran.stderr);
+    assert!(!ran.stdout.contains("note: "), "{}", ran.stdout);
 }
 
 #[test]
@@ -243,9 +243,9 @@ fn no_program_is_started_for_the_contents_of_a_folder() {
     let mut command = repository.command(&["validate"]);
     let output = command.env("PATH", "/nowhere").output().unwrap();
     crate::repositories::repository::Ran::from_output(&output)
-        .assert_says(0, &["no problems found"]);
+        .assert_output(0, &["no problems found"]);
     let mut command = repository.command(&["validate", "-k", "base"]);
     let output = command.env("PATH", "/nowhere").output().unwrap();
     crate::repositories::repository::Ran::from_output(&output)
-        .assert_says(2, &["failed to build the kustomization \"base\"", "failed to run kubectl"]);
+        .assert_output(2, &["failed to build the kustomization \"base\"", "failed to run kubectl"]);
 }

@@ -44,12 +44,12 @@ fn a_byte_order_mark_and_windows_line_endings_are_fine() {
     let repository = Repository::new("windows").file("a.yaml", text);
     repository
         .run(&["validate"])
-        .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
+        .assert_output(0, &["checked 1 object in 1 file: no problems found"]);
 }
 
 #[test]
 fn lookalike_letters_are_reported() {
-    for (what, wrong, right, said) in [
+    for (what, wrong, right, expected_text) in [
         ("quotes", "schedule: \u{201c}0 8 * * *\u{201d}", "write \" instead of \u{201c}", "U+201C"),
         (
             "nothing",
@@ -68,7 +68,7 @@ fn lookalike_letters_are_reported() {
         let text = policy("hours", "shop", 3).replace("schedule: \"0 8 * * *\"", wrong);
         let (found, message, fix) = only_finding(&format!("letters-{what}"), text);
         assert!(found.starts_with("schedule a.yaml:8:"), "{found}");
-        assert!(message.contains(said) && fix.starts_with(right), "{message}; {fix}");
+        assert!(message.contains(expected_text) && fix.starts_with(right), "{message}; {fix}");
     }
     let text = policy("hours", "shop", 3).replace("  - {name: close", "  \u{2013} {name: close");
     let (found, message, fix) = only_finding("letters-list", text);
@@ -80,20 +80,20 @@ fn lookalike_letters_are_reported() {
     let text = policy("hours", "shop", 3).replace("  rules:", "\u{a0} rules:");
     let repository = Repository::new("letters-indent").file("a.yaml", text);
     let ran = repository.run(&["validate"]);
-    ran.assert_says(
+    ran.assert_output(
         1,
         &["the text contains a no-break space (U+00A0)", "fix: write an ordinary space"],
     );
     let name = policy("hours", "shop\u{200b}", 3);
     let (_, message, _) = only_finding("letters-name", name);
     assert!(message.contains("a zero-width space (U+200B)"), "{message}");
-    for (what, name, said) in [
+    for (what, name, expected_text) in [
         ("quoted-rule", "\u{201c}open\u{201d}", "delete the quotation marks such as \u{201c}"),
         ("invisible-rule", "op\u{200b}en", "delete the invisible character U+200B"),
     ] {
         let rule = policy("hours", "shop", 3).replace("name: open", &format!("name: {name}"));
         let (found, _, fix) = only_finding(&format!("letters-{what}"), rule);
-        assert_eq!((&*found, &*fix), ("look-alike a.yaml:8:12", said));
+        assert_eq!((&*found, &*fix), ("look-alike a.yaml:8:12", expected_text));
     }
     let dash =
         policy("hours", "shop", 3).replace("name: open", "name: early \u{2013} 8 o\u{2019}clock");
@@ -129,7 +129,11 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
     let output = repository.run_json("validate", &["a.yaml"]);
     assert_eq!(findings(&output), ["syntax a.yaml:1:1"]);
     assert_eq!(output["findings"][0]["message"], command);
-    assert_eq!(repository.run_json("validate", &["."]), output, "a directory is told the same");
+    assert_eq!(
+        repository.run_json("validate", &["."]),
+        output,
+        "the output for a directory differs"
+    );
     let json = "// the shop\n{\"apiVersion\": \"autoscaling.karmada.io/v1alpha1\", \"kind\": \"CronFederatedHPA\",\n\
                 \"metadata\": {\"name\": \"hours\"}, \"spec\": {\"scaleTargetRef\": {\"apiVersion\": \"apps/v1\",\n\
                 \"kind\": \"Deployment\", \"name\": \"shop\"}, \"rules\": [{\"name\": \"open\",\n\
@@ -203,7 +207,7 @@ fn no_fix_is_guessed_for_letters_in_another_encoding() {
 #[test]
 fn when_reports_lookalike_letters() {
     let repository = Repository::new("when-letters");
-    for (arguments, said) in [
+    for (arguments, expected_text) in [
         (
             ["--cron", "0 9\u{2013}17 * * *"],
             "the text contains a dash (U+2013): write - instead of \u{2013}",
@@ -222,6 +226,6 @@ fn when_reports_lookalike_letters() {
     ] {
         let usual: &[&str] =
             if arguments[0] == "--zone" { &["when", "--cron", "@daily"] } else { &["when"] };
-        repository.run(&[usual, &arguments].concat()).assert_says(2, &[said]);
+        repository.run(&[usual, &arguments].concat()).assert_output(2, &[expected_text]);
     }
 }

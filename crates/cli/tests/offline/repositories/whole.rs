@@ -1,5 +1,5 @@
-//! A repository with everything in it that repositories have: charts, kustomizations, two clusters, and noise by the
-//! thousand. All output is about policies and their targets.
+//! A large repository: charts, kustomizations, two clusters, and thousands of irrelevant files. All output is about
+//! policies and their targets.
 
 use crate::repositories::repository::{Repository, autoscaler, deployment, findings, policy};
 
@@ -51,7 +51,7 @@ fn findings_in_a_repository_are_about_policies_and_their_targets() {
     assert_eq!(paths, ["charts/cart", "flux/hours.yaml", "overlays/east", "overlays/west"]);
     repository
         .run(&["validate"])
-        .assert_says(0, &["checked 7 objects in 7 files in 2 places: no problems found"]);
+        .assert_output(0, &["checked 7 objects in 7 files in 2 places: no problems found"]);
 
     let wrong = policy("hours", "shop", 4).replace("0 8 * * *", "0 8 * *");
     let repository = repository

@@ -2,7 +2,7 @@
 
 use crate::repositories::repository::{PRESENT, Repository, policy};
 
-/// Two shops, and a directory that has the name of one of them.
+/// Two shops, and a directory with the name of one shop.
 fn shops(name: &str) -> Repository {
     Repository::new(name)
         .file("policies/hours.yaml", policy("shop-hours", "shop", 3))
@@ -15,8 +15,8 @@ fn shops(name: &str) -> Repository {
 #[track_caller]
 fn printed(repository: &Repository, arguments: &[&str]) -> String {
     let ran = repository.run(arguments);
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {}{}", ran.said, ran.noted);
-    ran.said
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+    ran.stdout
 }
 
 const COMMANDS: [&[&str]; 4] = [
@@ -46,7 +46,7 @@ fn files_need_no_flag() {
         assert!(both.contains("shop") && both.contains("cart"), "{command:?}: {both}");
     }
     let missing = repository.run(&["forecast", "absent.yaml"]);
-    missing.assert_says(2, &["failed to read \"absent.yaml\""]);
+    missing.assert_output(2, &["failed to read \"absent.yaml\""]);
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn explain_without_a_name_explains_everything_in_the_files() {
     let names: Vec<&str> =
         answers.iter().map(|it| it["policy"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["cart-hours", "shop-hours"]);
-    repository.run(&["explain", "--at", PRESENT]).assert_says(2, &["name an object by NAME"]);
+    repository.run(&["explain", "--at", PRESENT]).assert_output(2, &["name an object by NAME"]);
     let three = repository.run(&["explain", "policies", "deployment", "shop", "cart"]);
-    three.assert_says(2, &["one object is explained at a time"]);
+    three.assert_output(2, &["one object is explained at a time"]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_cron_expression_needs_no_flag() {
         }
     }
     let wrong = repository.run(&["when", "0 22-2 * * *"]);
-    wrong.assert_says(2, &["SCHEDULE: the range 22-2 runs backwards", "|   ^^^^"]);
+    wrong.assert_output(2, &["SCHEDULE: the range 22-2 runs backwards", "|   ^^^^"]);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_schedule_together_with_objects_is_an_error_with_the_words_to_remove() {
         (&["0", "8", "*", "*", "*"], "write '0 8 * * *', in quotes"),
         (&["0", "8", "policies", "shop"], "put it into quotes"),
     ] {
-        repository.run(&[&["when"], arguments].concat()).assert_says(2, &[message]);
+        repository.run(&[&["when"], arguments].concat()).assert_output(2, &[message]);
     }
 }
 
@@ -113,10 +113,10 @@ fn a_directory_whose_name_begins_like_a_schedule_is_read() {
     let repository =
         Repository::new("words-at").file("@night/hours.yaml", policy("hours", "shop", 3));
     let ran = repository.run(&["when", "@night", "--from", PRESENT]);
-    ran.assert_says(0, &["default/hours open\nFires at 08:00 every day"]);
-    repository.run(&["when", "@noon"]).assert_says(2, &["SCHEDULE: "]);
+    ran.assert_output(0, &["default/hours open\nFires at 08:00 every day"]);
+    repository.run(&["when", "@noon"]).assert_output(2, &["SCHEDULE: "]);
     // Standard input may be named twice.
-    repository.run(&["when", "-", "-"]).assert_says(0, &["no schedules found"]);
+    repository.run(&["when", "-", "-"]).assert_output(0, &["no schedules found"]);
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn a_flag_that_does_not_apply_to_a_typed_schedule_is_rejected() {
         &["--fail-on", "never"],
     ] {
         let word = repository.run(&[&["when", "0 8 * * *"], flag].concat());
-        word.assert_says(2, &["a typed schedule needs no files and no cluster; remove", flag[0]]);
+        word.assert_output(2, &["a typed schedule needs no files and no cluster; remove", flag[0]]);
         for typed in [["--cron", "@daily"], ["--daily", "09:00-17:00"]] {
             let ran = repository.run(&[&["when"], &typed[..], flag].concat());
-            ran.assert_says(2, &["cannot be used with"]);
+            ran.assert_output(2, &["cannot be used with"]);
         }
     }
 }
@@ -158,14 +158,14 @@ fn a_period_ends_at_the_stated_instant() {
         assert_eq!(output(until), output(length), "{command:?}");
         assert_ne!(output(until), printed(&repository, command));
         let both = repository.run(&[command, &until, &length].concat());
-        both.assert_says(2, &["cannot be used with"]);
+        both.assert_output(2, &["cannot be used with"]);
         let before = repository.run(&[command, &["--to", "2026-11-19"]].concat());
-        before.assert_says(2, &["--to: the period ends before it starts"]);
+        before.assert_output(2, &["--to: the period ends before it starts"]);
     }
 }
 
 #[test]
-fn watching_is_for_a_cluster_and_for_formats_that_follow_one_another() {
+fn watching_requires_a_cluster_and_a_format_with_successive_outputs() {
     let repository = shops("words-watch");
     for command in ["next", "forecast"] {
         let flag = repository.run(&[command, "-f", "policies", "--watch"]);
@@ -176,7 +176,7 @@ fn watching_is_for_a_cluster_and_for_formats_that_follow_one_another() {
             (word, "--watch: watches a cluster, but files are named"),
             (format, "--watch: prints text, json or yaml"),
         ] {
-            ran.assert_says(2, &[message]);
+            ran.assert_output(2, &[message]);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Draws steps by pixels if they are too narrow to be distinct: of numbers the highest and the lowest of each pixel, of
-//! texts and names the one that fills the pixel. One title counts these steps. [`super`] draws wider steps.
+//! Draws steps by pixels if they are too narrow to be distinct: of numbers the highest and the lowest of each pixel,
+//! of strings and names the value that fills the pixel. One title counts these steps. [`super`] draws wider steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -19,7 +19,7 @@ use crate::wall_clock::civil;
 const NARROW: f64 = 8.0;
 /// The minimum number of successive narrow steps that are drawn by pixels.
 const MANY: usize = 3;
-/// The maximum number of texts in a title.
+/// The maximum number of listed values in a title.
 const NAMED: usize = 5;
 
 /// The length of the time axis in pixels; its start and the maximum height of a number, in tenths.
@@ -73,7 +73,7 @@ fn narrow_steps_merged<'b, 'a>(
     stretches.chunk_by(is_close).flat_map(piece).collect()
 }
 
-/// The classes of the drawing with their names: the rules with steps or whole pixels, and the meaning of other pixels.
+/// The classes of the drawing with their names: rules with steps or whole pixels, and the meaning of other pixels.
 pub(super) fn legend(
     view: View,
     most_steps: usize,
@@ -187,7 +187,7 @@ impl<W: Write> Picture<'_, W> {
     }
 }
 
-/// The pixels of the time axis, as far as stretches reach.
+/// The pixels of the time axis that stretches cover.
 struct Grid {
     /// The start and the length of the period, in nanoseconds.
     start: i128,
@@ -195,7 +195,7 @@ struct Grid {
     /// The start and the end of the stretches.
     first: Option<Timestamp>,
     last: Option<Timestamp>,
-    /// The same as positions, in tenths.
+    /// The horizontal positions of the start and the end of the stretches, in tenths.
     from: i64,
     to: i64,
 }
@@ -223,7 +223,7 @@ impl Grid {
         LEFT + i64::try_from(scaled.div_euclid(self.length)).unwrap_or(0)
     }
 
-    /// The pixels that a stretch touches; its end is not in it.
+    /// The pixels that a stretch touches. The end of a stretch is exclusive.
     fn touched(&self, stretch: &Stretch<'_>) -> RangeInclusive<i64> {
         let pixel = |scaled: i128| i64::try_from(scaled.div_euclid(self.length)).unwrap_or(0);
         pixel(self.scaled(stretch.from))..=pixel(self.scaled(stretch.to) - 1)
@@ -288,13 +288,13 @@ fn least(stretches: &[Stretch<'_>]) -> u32 {
     stretches.iter().map(|it| it.number().unwrap_or(0)).min().unwrap_or(0)
 }
 
-/// The height of a number, in tenths. Zero is a line on the ground.
+/// The height of a number, in tenths. Zero is a line on the baseline.
 fn rise(number: u32, highest: u32) -> i64 {
     let (number, highest) = (i64::from(number), i64::from(highest.max(1)));
     ((number * BAR + highest / 2) / highest).max(TENTHS)
 }
 
-/// An area on the ground, from the end and the value of each height.
+/// An area on the baseline, from the end and the value of each height.
 fn outline(from: i64, base: f64, heights: impl Iterator<Item = (i64, i64)>) -> String {
     let mut path = format!("M{} {base}", Tenths(from));
     let (mut drawn, mut x, mut height) = (from, from, 0);
@@ -312,7 +312,7 @@ fn outline(from: i64, base: f64, heights: impl Iterator<Item = (i64, i64)>) -> S
     path
 }
 
-/// The range of the numbers, and the other values.
+/// The range of the numbers, and the first other values.
 fn values(stretches: &[Stretch<'_>]) -> String {
     let numbers = || stretches.iter().filter_map(Stretch::number);
     let range = numbers()
@@ -330,7 +330,7 @@ fn values(stretches: &[Stretch<'_>]) -> String {
     range.into_iter().chain(others).chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// A number of tenths, in its shortest form.
+/// Formats a number of tenths in the shortest form.
 struct Tenths(i64);
 
 impl fmt::Display for Tenths {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{cases, repository_of};
 
-/// A fix is one word or one expression, or else the user has to choose.
+/// A fix is one word or one expression; otherwise the user must choose.
 #[test]
 fn fix_writes_all_fixes_with_one_meaning() {
     let cases = cases();
@@ -16,7 +16,7 @@ fn fix_writes_all_fixes_with_one_meaning() {
     assert!(fixed.len() > 20, "{fixed:#?}");
     assert_eq!(repository.run_json("lint", &arguments)["fixed"], Value::Null);
     let findings = output["findings"].as_array().unwrap();
-    // Nothing is written into a comment, nor into a file in another encoding.
+    // Comments and files in another encoding stay unchanged.
     let encoded = findings.iter().filter(|it| it["code"] == "encoding").map(|it| &it["file"]);
     let encoded: Vec<&Value> = encoded.collect();
     let is_apart = |it: &Value| it["code"] == "nothing-ignored" || encoded.contains(&&it["file"]);

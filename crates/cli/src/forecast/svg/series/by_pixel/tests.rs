@@ -12,7 +12,7 @@ use crate::forecast::drawn::blocks;
 use crate::forecast::kinds::{self, view};
 use crate::forecast::svg;
 
-/// Values of a day, each with the minutes that it holds.
+/// Values of a day, each with its duration in minutes.
 fn series(values: impl Iterator<Item = (i64, Option<Value>)>) -> Series {
     let mut one = kinds::series("Deployment", "shop", vec![(0, None)]);
     let template = one.segments.remove(0);
@@ -47,8 +47,8 @@ fn three_successive_narrow_steps_are_drawn_by_pixels_and_wide_ones_are_not() {
 }
 
 #[test]
-fn of_too_many_steps_the_narrower_ones_are_drawn_by_pixels() {
-    // Three wide ones, and thirty of twenty minutes, which are ten pixels each.
+fn the_narrower_of_too_many_steps_are_drawn_by_pixels() {
+    // Three wide steps, and thirty steps of twenty minutes, each ten pixels wide.
     let series = series((0..33).map(|it| {
         let minutes = if it % 11 == 0 { 240 } else { 20 };
         (minutes, Some(Value::Number(it)))
@@ -58,7 +58,7 @@ fn of_too_many_steps_the_narrower_ones_are_drawn_by_pixels() {
     assert_eq!([count(33), count(32), count(3), count(2), count(0)], [33, 6, 6, 6, 6]);
 }
 
-/// The legend of a day of two rules in turn, each with a level of its own.
+/// The legend of a day with two alternating rules, each with its own level.
 fn legend_of_levels(minutes: i64) -> Vec<(String, String)> {
     let levels = ["low", "high"].into_iter().cycle();
     let levels = levels.take(usize::try_from(24 * 60 / minutes).unwrap());
