@@ -145,7 +145,7 @@ impl Descriptor {
 
     /// The descriptor of the family of a kind, if its objects are policies.
     #[must_use]
-    pub fn of_kind(kind: Kind) -> Option<&'static Descriptor> {
+    pub fn for_kind(kind: Kind) -> Option<&'static Descriptor> {
         kind.family().map(Descriptor::for_family)
     }
 

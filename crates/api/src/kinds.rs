@@ -212,13 +212,13 @@ impl Kind {
 
     /// The kind of an object.
     #[must_use]
-    pub fn of_object(object: &Identity) -> Option<Kind> {
+    pub fn for_object(object: &Identity) -> Option<Kind> {
         Kind::find(object.group(), object.kind())
     }
 
     /// The kind whose objects are the policies of a family.
     #[must_use]
-    pub fn of_family(family: Family) -> Kind {
+    pub fn for_family(family: Family) -> Kind {
         let is_of_family = |kind: &Kind| kind.family() == Some(family);
         // A test proves that there is one for each.
         Kind::ALL.iter().copied().find(is_of_family).unwrap_or(Kind::ConfigMap)

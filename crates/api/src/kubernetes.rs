@@ -23,7 +23,7 @@ impl KubernetesMinor {
 
     /// The version in the `major` and `minor` of a server, such as `1` and `37+`.
     #[must_use]
-    pub fn of_server(major: &str, minor: &str) -> Option<Self> {
+    pub fn from_server(major: &str, minor: &str) -> Option<Self> {
         let digits = minor.trim_end_matches(|character: char| !character.is_ascii_digit());
         (major == "1").then(|| digits.parse().ok().map(Self)).flatten()
     }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_version_of_a_server_may_have_a_suffix() {
-        let of = KubernetesMinor::of_server;
+        let of = KubernetesMinor::from_server;
         assert_eq!(of("1", "37"), Some(KubernetesMinor::SCALES_TO_ZERO));
         assert_eq!(of("1", "33+"), Some(KubernetesMinor::OLDEST));
         assert_eq!(of("1", ""), None);

@@ -6,7 +6,7 @@
 
 /// The maximum number of pairs of names compared for one place or one search of directories. More pairs take longer
 /// than all other checks.
-pub(crate) const MOST_COMPARISONS: usize = 1_000_000;
+pub(crate) const MAX_COMPARISONS: usize = 1_000_000;
 
 /// The separators of the words of a name.
 const SEPARATORS: [char; 2] = ['-', '.'];
@@ -19,7 +19,7 @@ const LONG_WORD: usize = 6;
 
 /// The shortest words that may be the beginning of another one, and the most letters that may follow them there.
 const BEGINNING: usize = 5;
-const MOST_ENDING: usize = 3;
+const MAX_ENDING: usize = 3;
 
 /// The rest of `front` and `back` where they are written in full.
 const END: &[u8] = b"end";
@@ -47,7 +47,7 @@ pub(crate) fn nearest_name<'a>(
 
 /// The number of letters in which two names differ, if one is probably a slip of the other.
 pub(crate) fn slip(one: &str, other: &str) -> Option<usize> {
-    let is_far = one.len().abs_diff(other.len()) > MOST_ENDING;
+    let is_far = one.len().abs_diff(other.len()) > MAX_ENDING;
     if is_far || one == other || !have_same_start(one.as_bytes(), other.as_bytes()) {
         return None;
     }
@@ -87,7 +87,7 @@ fn slip_of_word(one: &[u8], other: &[u8]) -> Option<usize> {
         }
         ([_], [_]) => short.len() >= LONG_WORD,
         ([], ending) if after == 0 => {
-            let is_ending = ending.len() <= MOST_ENDING && short.len() >= BEGINNING;
+            let is_ending = ending.len() <= MAX_ENDING && short.len() >= BEGINNING;
             is_ending || ending == END && short.len() >= SHORT_WORD
         }
         _ => false,

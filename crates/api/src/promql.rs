@@ -24,11 +24,11 @@ use lexer::{Kind, Lexer};
 use parser::Parser;
 
 /// The most characters of a query, as in the CRD.
-const MOST_CHARACTERS: usize = 4096;
+const MAX_CHARACTERS: usize = 4096;
 /// The most open brackets: parentheses, calls, aggregations. Durations may have as many of their own.
-const MOST_NESTED: usize = 100;
+const MAX_NESTED: usize = 100;
 /// The most characters of a query that a message repeats.
-const MOST_REPEATED: usize = 30;
+const MAX_REPEATED: usize = 30;
 
 /// The label with the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
@@ -149,8 +149,8 @@ pub(crate) struct Refusal {
 
 /// Parses a query. Patterns beyond the budget are not checked.
 pub(crate) fn parse(text: &str, patterns: &mut PatternBudget) -> Result<ParsedQuery, Refusal> {
-    if text.chars().nth(MOST_CHARACTERS).is_some() {
-        let message = format!("longer than {MOST_CHARACTERS} characters");
+    if text.chars().nth(MAX_CHARACTERS).is_some() {
+        let message = format!("longer than {MAX_CHARACTERS} characters");
         return Err(Refusal::too_much(0, message));
     }
     Parser::new(text, patterns).query()
@@ -168,10 +168,10 @@ impl Refusal {
     }
 
     /// Refuses a word at a byte, with the text before it.
-    fn of_word(text: &str, at: usize, message: &str) -> Refusal {
+    fn for_word(text: &str, at: usize, message: &str) -> Refusal {
         let before = text.get(..at).unwrap_or(text);
         let line = before.trim_end().lines().last().unwrap_or_default().trim();
-        let beginning = line.char_indices().rev().nth(MOST_REPEATED - 1).map_or(0, |(at, _)| at);
+        let beginning = line.char_indices().rev().nth(MAX_REPEATED - 1).map_or(0, |(at, _)| at);
         let after = match (&line[beginning..], beginning) {
             ("", _) => String::new(),
             (excerpt, 0) => format!(", after {excerpt:?}"),

@@ -48,7 +48,7 @@ const DEFAULT_MIN_REPLICAS: u32 = 1;
 /// The slim form of an object that policies act on; `None` for every other kind. A mangled number
 /// counts as unknown.
 #[must_use]
-pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
+pub fn from_object(kind: Kind, object: &Value) -> Option<Slim> {
     let spec = &object["spec"];
     match kind.role() {
         Role::Workload { absent_replicas } => {
@@ -70,7 +70,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
 
 /// The slim form of a `scale`, which omits a zero.
 #[must_use]
-pub fn of_scale(scale: &Value) -> Workload {
+pub fn from_scale(scale: &Value) -> Workload {
     let replicas = |part: &str| number(&scale[part]["replicas"], Some(0));
     Workload { replicas: replicas("spec"), current: replicas("status") }
 }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn workload(kind: Kind, spec: &Value) -> Option<u32> {
-        match of_data(kind, &json!({ "spec": spec })) {
+        match from_object(kind, &json!({ "spec": spec })) {
             Some(Slim::Workload(workload)) => workload.replicas,
             other => panic!("{other:?} is no workload"),
         }
@@ -226,7 +226,7 @@ mod tests {
     fn an_absent_replica_count_is_zero_once_a_controller_has_observed_the_object() {
         let current = |status: Value| {
             let object = json!({ "spec": { "replicas": 8 }, "status": status });
-            match of_data(Kind::Deployment, &object) {
+            match from_object(Kind::Deployment, &object) {
                 Some(Slim::Workload(workload)) => workload.current,
                 other => panic!("{other:?} is no workload"),
             }
@@ -247,7 +247,8 @@ mod tests {
                 (json!({ "minReplicas": 0 }), Some(0), None),
                 (json!({ "minReplicas": "two", "maxReplicas": [] }), None, None),
             ] {
-                let Some(Slim::Autoscaler(bounds)) = of_data(kind, &json!({ "spec": spec })) else {
+                let Some(Slim::Autoscaler(bounds)) = from_object(kind, &json!({ "spec": spec }))
+                else {
                     panic!("{kind:?} has bounds")
                 };
                 assert_eq!((bounds.min_replicas, bounds.max_replicas), (min, max), "{spec}");
@@ -263,13 +264,13 @@ mod tests {
             (json!({}), Some(0)),
             (json!({ "spec": { "replicas": "many" } }), None),
         ] {
-            assert_eq!(of_scale(&scale).replicas, replicas, "{scale}");
+            assert_eq!(from_scale(&scale).replicas, replicas, "{scale}");
         }
     }
 
     #[test]
     fn only_data_has_a_slim_form_of_its_own() {
-        let is_data = |kind: &&Kind| of_data(**kind, &Value::Null).is_some();
+        let is_data = |kind: &&Kind| from_object(**kind, &Value::Null).is_some();
         let data: Vec<_> = Kind::ALL.iter().filter(is_data).map(|it| it.name()).collect();
         let expected = "ScalableNodeGroup ManagedCluster ManagedClusterSet AddOnPlacementScore \
                         PlacementDecision FederatedHPA HorizontalPodAutoscaler Deployment \

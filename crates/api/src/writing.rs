@@ -55,8 +55,8 @@ impl<'a> JsonAsYaml<'a> {
         emitter.set_output(output);
         emitter.set_width(-1);
         emitter.set_unicode(true);
-        emitter.emit(Event::stream_start(Encoding::Utf8)).map_err(of_writing)?;
-        emitter.emit(Event::document_start(None, &[], true)).map_err(of_writing)?;
+        emitter.emit(Event::stream_start(Encoding::Utf8)).map_err(into_io_error)?;
+        emitter.emit(Event::document_start(None, &[], true)).map_err(into_io_error)?;
         Ok(JsonAsYaml { emitter, scalar: Vec::new(), part: DocumentPart::Structure })
     }
 
@@ -66,9 +66,9 @@ impl<'a> JsonAsYaml<'a> {
     ///
     /// If the rest cannot be written to the output.
     pub fn end(mut self) -> io::Result<()> {
-        self.emitter.emit(Event::document_end(true)).map_err(of_writing)?;
-        self.emitter.emit(Event::stream_end()).map_err(of_writing)?;
-        self.emitter.flush().map_err(of_writing)
+        self.emitter.emit(Event::document_end(true)).map_err(into_io_error)?;
+        self.emitter.emit(Event::stream_end()).map_err(into_io_error)?;
+        self.emitter.flush().map_err(into_io_error)
     }
 
     fn take(&mut self, byte: u8) -> io::Result<()> {
@@ -76,7 +76,7 @@ impl<'a> JsonAsYaml<'a> {
             (DocumentPart::Text, b'"') => {
                 self.scalar.push(byte);
                 let text: String = serde_json::from_slice(&self.scalar)?;
-                emit_text(&mut self.emitter, &text).map_err(of_writing)?;
+                emit_text(&mut self.emitter, &text).map_err(into_io_error)?;
                 self.part = DocumentPart::Structure;
             }
             (DocumentPart::Text | DocumentPart::Escape, _) => {
@@ -91,7 +91,7 @@ impl<'a> JsonAsYaml<'a> {
             (_, b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {
                 if self.part == DocumentPart::Word {
                     let word = String::from_utf8_lossy(&self.scalar);
-                    emit_word(&mut self.emitter, &word).map_err(of_writing)?;
+                    emit_word(&mut self.emitter, &word).map_err(into_io_error)?;
                     self.part = DocumentPart::Structure;
                 }
                 let event = match byte {
@@ -101,7 +101,7 @@ impl<'a> JsonAsYaml<'a> {
                     b']' => Event::sequence_end(),
                     _ => return Ok(()),
                 };
-                self.emitter.emit(event).map_err(of_writing)?;
+                self.emitter.emit(event).map_err(into_io_error)?;
             }
             (_, _) => {
                 if self.part == DocumentPart::Structure {
@@ -128,7 +128,7 @@ impl Write for JsonAsYaml<'_> {
 }
 
 /// The error of the writer below, if that failed: callers distinguish its kinds.
-fn of_writing(error: libyaml_safer::Error) -> io::Error {
+fn into_io_error(error: libyaml_safer::Error) -> io::Error {
     io::Error::try_from(error).unwrap_or_else(io::Error::other)
 }
 

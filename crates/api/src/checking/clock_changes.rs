@@ -65,11 +65,11 @@ fn finding(
     let RuleClockEffect { position, zone, .. } = effects.first()?;
     let position = usize::try_from(*position).unwrap_or(usize::MAX);
     let effects: Vec<ClockEffect> = effects.iter().map(|it| it.effect).collect();
-    of_schedule(*zone, &effects, field(position)?)
+    clock_change_finding(*zone, &effects, field(position)?)
 }
 
 /// The finding about the effect of clock changes on one schedule, if they move a time of it.
-pub(super) fn of_schedule(
+pub(super) fn clock_change_finding(
     zone: Zone,
     effects: &[ClockEffect],
     field: FieldPath,

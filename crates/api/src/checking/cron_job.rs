@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::clock_changes::of_schedule;
+use super::clock_changes::clock_change_finding;
 use super::everything::CheckedReading;
 use crate::finding::{Code, Finding, Span};
 use crate::reading::{CronJob, PlacedFinding, Reading, Starts};
@@ -31,7 +31,7 @@ pub(super) fn clock_changes<'a>(
     everything.cron_jobs(reading).filter_map(move |job| {
         let Starts::At(firings) = &job.starts else { return None };
         let effects: Vec<_> = firings.clock_effects(from, to).collect();
-        let finding = of_schedule(firings.zone(), &effects, CronJob::schedule_field())?;
+        let finding = clock_change_finding(firings.zone(), &effects, CronJob::schedule_field())?;
         (!job.is_suspended() && !job.is_hourly).then(|| placed(job, job.schedule_at, finding))
     })
 }

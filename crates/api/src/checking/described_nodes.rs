@@ -15,10 +15,10 @@ use crate::shape::Shape;
 use crate::slim::quantity;
 
 /// The most nodes of a description: a slip of the finger must not fill the etcd of a laptop.
-const MOST_NODES: usize = 5_000;
+const MAX_NODES: usize = 5_000;
 
 /// The longest name, to which a number is added: what comes out is the value of a label.
-const LONGEST_NAME: usize = 63 - "-4999".len();
+const MAX_NAME_LENGTH: usize = 63 - "-4999".len();
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -142,8 +142,8 @@ fn shape() -> &'static Shape {
         let node = json!({
             "type": "object", "required": ["name"],
             "properties": {
-                "name": { "type": "string", "minLength": 1, "maxLength": LONGEST_NAME },
-                "count": { "type": "integer", "minimum": 1, "maximum": MOST_NODES },
+                "name": { "type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH },
+                "count": { "type": "integer", "minimum": 1, "maximum": MAX_NODES },
                 "cpu": {}, "memory": {},
                 "pods": { "type": "integer", "minimum": 1, "maximum": 10_000 },
                 "zone": { "type": "string", "minLength": 1 },
@@ -170,8 +170,8 @@ fn check_meaning(description: &Json, findings: &mut Vec<Finding>) {
     let counts = nodes.iter().map(|node| node["count"].as_u64().unwrap_or(1));
     let all = usize::try_from(counts.sum::<u64>()).unwrap_or(usize::MAX);
     let is_reported = findings.iter().any(|it| it.code == Code::OutOfRange);
-    if all > MOST_NODES && !is_reported {
-        let message = format!("Too many: {all}: must have at most {MOST_NODES} nodes in all");
+    if all > MAX_NODES && !is_reported {
+        let message = format!("Too many: {all}: must have at most {MAX_NODES} nodes in all");
         let finding = Finding::new(Code::OutOfRange, list, message);
         findings.push(finding.with_fix("lower some of their counts"));
     }
@@ -223,7 +223,7 @@ fn check_taints(node: &Json, path: &Path<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn check_amount(written: &Json, field: &Path<'_>, example: &str, findings: &mut Vec<Finding>) {
-    let is_above_zero = |it: &Json| quantity::of_json(it).is_some_and(|it| it.billionths() > 0);
+    let is_above_zero = |it: &Json| quantity::from_json(it).is_some_and(|it| it.billionths() > 0);
     if !written.is_null() && !is_above_zero(written) {
         let text = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
         let why = format!("must be a quantity above zero, such as {example}");

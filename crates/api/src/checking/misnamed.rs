@@ -11,7 +11,7 @@ use almanac_engine::{Identity, PolicyObject, Slim, Target};
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::Kind;
-use crate::near_name::{MOST_COMPARISONS, nearest_name};
+use crate::near_name::{MAX_COMPARISONS, nearest_name};
 use crate::objects::CLUSTER_SET_LABEL;
 use crate::reading::{Node, Reading, values_of};
 
@@ -173,9 +173,9 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(known: BTreeSet<&'a Identity>) -> Search<'a> {
         let kind = Some(Kind::MetricsProducer);
-        let schedules = known.iter().copied().filter(|it| Kind::of_object(it) == kind);
+        let schedules = known.iter().copied().filter(|it| Kind::for_object(it) == kind);
         let schedules = schedules.map(Identity::name).collect();
-        Search { known, schedules, remaining: MOST_COMPARISONS }
+        Search { known, schedules, remaining: MAX_COMPARISONS }
     }
 
     /// The missing object, and the present one of nearly that name.
@@ -183,7 +183,7 @@ impl<'a> Search<'a> {
         match sought {
             Sought::Object(names) => {
                 let is_here = |it: &Identity| {
-                    let is_set = Kind::of_object(it) == Some(Kind::ManagedClusterSet);
+                    let is_set = Kind::for_object(it) == Some(Kind::ManagedClusterSet);
                     self.known.contains(it) || is_set && BUILT_IN_SETS.contains(&it.name())
                 };
                 if names.iter().any(is_here) {

@@ -203,7 +203,7 @@ impl<'a> Here<'a> {
         let mut allowances = Vec::new();
         let all: Vec<Resources> = nodes.iter().map(|(_, it)| *it).collect();
         let everything = Labels::default();
-        allowances.extend(of_nodes(&all, &everything, (0..consumers.len()).collect()));
+        allowances.extend(nodes_allowance(&all, &everything, (0..consumers.len()).collect()));
         for (selector, indexes) in selected {
             let is_fit = |labels: &Labels| {
                 selector.iter().all(|(key, value)| labels.get(key) == Some(value))
@@ -212,9 +212,10 @@ impl<'a> Here<'a> {
             let fitting: Vec<Resources> = fitting.map(|(_, it)| *it).collect();
             let too_large =
                 indexes.iter().filter(|it| !fits_on_one(&fitting, &consumers[**it].of_pod));
-            allowances.extend(too_large.filter_map(|it| of_each_node(&fitting, selector, *it)));
+            allowances
+                .extend(too_large.filter_map(|it| each_node_allowance(&fitting, selector, *it)));
             if *selector != everything {
-                allowances.extend(of_nodes(&fitting, selector, indexes));
+                allowances.extend(nodes_allowance(&fitting, selector, indexes));
             }
         }
         (!allowances.is_empty()).then_some(allowances)
@@ -222,7 +223,11 @@ impl<'a> Here<'a> {
 }
 
 /// The allocatable resources of the nodes with some labels; `None` without such nodes.
-fn of_nodes(nodes: &[Resources], selector: &Labels, consumers: Vec<usize>) -> Option<Allowance> {
+fn nodes_allowance(
+    nodes: &[Resources],
+    selector: &Labels,
+    consumers: Vec<usize>,
+) -> Option<Allowance> {
     let bound = |resource: Resource, amount: fn(&Resources) -> Option<u64>| {
         let amounts: Option<Vec<u64>> = nodes.iter().map(amount).collect();
         let most = amounts?.into_iter().fold(0, u64::saturating_add);
@@ -239,7 +244,11 @@ fn of_nodes(nodes: &[Resources], selector: &Labels, consumers: Vec<usize>) -> Op
 }
 
 /// No pods at all of a workload whose pods are too large for each of the nodes; `None` without such nodes.
-fn of_each_node(nodes: &[Resources], selector: &Labels, consumer: usize) -> Option<Allowance> {
+fn each_node_allowance(
+    nodes: &[Resources],
+    selector: &Labels,
+    consumer: usize,
+) -> Option<Allowance> {
     let (key, location) = (Box::default(), Box::default());
     let none = Bound { resource: Resource::Pods, most: 0, key, location };
     let by = Bounding::EachNode { count: nodes.len(), selector: selector.clone() };

@@ -28,7 +28,7 @@ impl Controlled {
     #[must_use]
     pub fn kind(self) -> Kind {
         match self {
-            Self::Policies(family) => Kind::of_family(family),
+            Self::Policies(family) => Kind::for_family(family),
             Self::NodeGroups => Kind::ScalableNodeGroup,
         }
     }
@@ -36,7 +36,7 @@ impl Controlled {
     /// The entry of a kind: its objects are reconciled, or are read or written to do so. `None` for Kubernetes' own
     /// kinds.
     #[must_use]
-    pub fn of_kind(kind: Kind) -> Option<Controlled> {
+    pub fn for_kind(kind: Kind) -> Option<Controlled> {
         let using_family = || {
             let mut families = DESCRIPTORS.iter().filter(|_| !is_group_of_kubernetes(kind.group()));
             let it = families.find(|it| it.reads.contains(&kind) || it.writes.contains(&kind))?;

@@ -78,7 +78,7 @@ fn check_amounts(status: &Json, findings: &mut Vec<Finding>) {
     for (list, name) in amounts.flat_map(|list| ["cpu", "memory"].map(|name| (list, name))) {
         let value = &status[list][name];
         let list = path.key(list);
-        if !value.is_null() && quantity::of_json(value).is_none() {
+        if !value.is_null() && quantity::from_json(value).is_none() {
             let why = "must be a quantity, such as 1500m or 4Gi";
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let finding = Finding::invalid(Code::WrongType, &list.key(name), text, why);

@@ -140,7 +140,7 @@ impl ShapeCheckedObject<'_> {
             .iter()
             .chain(further)
             .any(|it| it.severity() == Severity::Error && is_about_numbers(it));
-        let slim = slim::of_data(self.kind, &self.object).filter(|_| in_order)?;
+        let slim = slim::from_object(self.kind, &self.object).filter(|_| in_order)?;
         Some(match slim {
             Slim::Workload(workload) => {
                 let current = lenient::count(&self.status["replicas"]);

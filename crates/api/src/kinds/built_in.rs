@@ -58,7 +58,7 @@ pub(super) fn near_kind(group: &str, kind: &str) -> Option<&'static str> {
     let Group { read, others, .. } = GROUPS.iter().find(|it| it.name == group)?;
     let known = read.iter().chain(*others).copied();
     // In a short name, two letters are half of it: `Job` is not meant by `Pod`.
-    let most = |name: &str| (name.len() / 4).clamp(1, super::recognition::MOST_SLIPS);
+    let most = |name: &str| (name.len() / 4).clamp(1, super::recognition::MAX_SLIPS);
     nearest_within(kind, known, most).filter(|meant| *meant != kind && read.contains(meant))
 }
 

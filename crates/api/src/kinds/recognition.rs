@@ -8,7 +8,7 @@ pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
 /// The most letters in which a mistyped kind differs. With more differences it is another kind: a group of policies
 /// has kinds that Almanac does not support, such as `BackupSchedule` next to `Placement`.
-pub(super) const MOST_SLIPS: usize = 2;
+pub(super) const MAX_SLIPS: usize = 2;
 
 /// The result of looking up an `apiVersion` and a `kind` in the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ pub(crate) fn recognize(api_version: &str, kind: &str) -> Recognition {
 /// The kind in a group of policies that was probably meant by another name.
 pub(crate) fn near_kind(group: &str, kind: &str) -> Option<&'static str> {
     let of_group = Kind::ALL.iter().filter(|it| it.group() == group && is_group_of_ours(group));
-    nearest_within(kind, of_group.map(|it| it.name()), |_| MOST_SLIPS)
+    nearest_within(kind, of_group.map(|it| it.name()), |_| MAX_SLIPS)
 }
 
 /// Whether an `apiVersion` and a `kind`, of which one may be empty, are those of a kind in a group of policies, or

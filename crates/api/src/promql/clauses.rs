@@ -44,7 +44,7 @@ impl Parser<'_, '_> {
             if matchers.iter().any(|matcher| matcher.label == METRIC_NAME) {
                 return Err(self.refusal(start, "the name of the metric is there twice"));
             }
-            matchers.push(Matcher::of_name(name.to_owned()));
+            matchers.push(Matcher::for_name(name.to_owned()));
         }
         if selects_all {
             self.unselective.push(start);
@@ -70,7 +70,7 @@ impl Parser<'_, '_> {
             Kind::Symbol("!~") => Comparison::MatchesNot,
             _ if may_be_metric => {
                 let is_empty = label.is_empty();
-                return Ok((Matcher::of_name(label), is_empty));
+                return Ok((Matcher::for_name(label), is_empty));
             }
             _ => return Err(self.unexpected(&self.next)),
         };
@@ -272,7 +272,7 @@ impl Parser<'_, '_> {
 }
 
 impl Matcher {
-    fn of_name(value: String) -> Matcher {
+    fn for_name(value: String) -> Matcher {
         let (label, comparison) = (METRIC_NAME.to_owned(), Comparison::Equals);
         Matcher { label, comparison, value }
     }

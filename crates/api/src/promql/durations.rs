@@ -2,7 +2,7 @@
 
 use super::lexer::Kind;
 use super::parser::Parser;
-use super::{MOST_NESTED, Refusal};
+use super::{MAX_NESTED, Refusal};
 
 /// More seconds than fit 63 bits as nanoseconds.
 const TOO_LONG: f64 = 9_223_372_036.854_776;
@@ -71,7 +71,7 @@ impl Parser<'_, '_> {
     /// A duration, with the operators after it if `goes_on`. Operators that wait for an operand are on a stack.
     fn duration(&mut self, mut pending: Vec<Pending>, goes_on: bool) -> Result<Seconds, Refusal> {
         loop {
-            if pending.len() > MOST_NESTED {
+            if pending.len() > MAX_NESTED {
                 return Err(self.too_deep(self.next.start));
             }
             let is_first = pending.is_empty();

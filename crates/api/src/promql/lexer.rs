@@ -1,6 +1,6 @@
 //! The words of a query: names, keywords, symbols, numbers and texts. Spaces and comments between them are left out.
 
-use super::MOST_REPEATED;
+use super::MAX_REPEATED;
 use super::number::{is_of_word, number};
 
 /// A word, and its range in the text.
@@ -155,7 +155,7 @@ fn is_before_parenthesis(rest: &str) -> bool {
 
 /// A word in a message, truncated if it is long.
 pub(super) fn excerpt(word: &str) -> String {
-    match word.char_indices().nth(MOST_REPEATED) {
+    match word.char_indices().nth(MAX_REPEATED) {
         Some((end, _)) => format!("{:?}…", &word[..end]),
         None => format!("{word:?}"),
     }

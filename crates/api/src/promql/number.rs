@@ -11,7 +11,7 @@ const UNITS: [(&str, f64); 7] = [
     ("ms", 1.0),
 ];
 /// The longest duration in milliseconds: 63 bits of nanoseconds, about 292 years.
-const LONGEST: f64 = 9_223_372_036_854.0;
+const MAX_MILLISECONDS: f64 = 9_223_372_036_854.0;
 
 /// The number that a text begins with, a duration in seconds included, and where it ends.
 pub(super) fn number(text: &str) -> Option<(f64, usize)> {
@@ -43,7 +43,7 @@ fn seconds(text: &str) -> Option<f64> {
         rest = others;
     }
     let whole = (milliseconds / 1_000.0).floor();
-    (milliseconds <= LONGEST).then_some(whole + milliseconds % 1_000.0 / 1_000.0)
+    (milliseconds <= MAX_MILLISECONDS).then_some(whole + milliseconds % 1_000.0 / 1_000.0)
 }
 
 /// The end of a number; `None` for a mistyped one.

@@ -6,7 +6,7 @@ use almanac_engine::metric_scaling::PatternBudget;
 use super::clauses::Matching;
 use super::lexer::{Kind, Lexer, Token, excerpt};
 use super::types::{self, Callee};
-use super::{MOST_NESTED, Node, ParsedQuery, Refusal, Type, in_line};
+use super::{MAX_NESTED, Node, ParsedQuery, Refusal, Type, in_line};
 
 /// The precedence of a sign: that of a multiplication.
 const SIGN: u8 = 5;
@@ -214,11 +214,11 @@ impl<'a, 'b> Parser<'a, 'b> {
                 self.reduce(0)?;
                 return match self.pending.last() {
                     Some(Pending::Parenthesis { at }) => {
-                        Err(Refusal::of_word(self.text, *at, "unclosed \"(\""))
+                        Err(Refusal::for_word(self.text, *at, "unclosed \"(\""))
                     }
                     Some(Pending::Call { callee, at, .. }) => {
                         let message = format!("unclosed \"{}(\"", callee.name());
-                        Err(Refusal::of_word(self.text, *at, &message))
+                        Err(Refusal::for_word(self.text, *at, &message))
                     }
                     _ => Ok(Next::End),
                 };
@@ -229,7 +229,7 @@ impl<'a, 'b> Parser<'a, 'b> {
     }
 
     fn open(&mut self, bracket: Pending, at: usize) -> Result<(), Refusal> {
-        if self.nested == MOST_NESTED {
+        if self.nested == MAX_NESTED {
             return Err(self.too_deep(at));
         }
         self.nested += 1;
@@ -294,8 +294,9 @@ impl<'a, 'b> Parser<'a, 'b> {
                 }
                 Some(Pending::Binary { operator, matching, at }) => {
                     let Some(left) = self.operands.pop() else { return Ok(()) };
-                    let result = types::of_binary(operator, &matching, left.result, right.result)
-                        .map_err(|message| self.refusal(at, &message))?;
+                    let result =
+                        types::binary_result(operator, &matching, left.result, right.result)
+                            .map_err(|message| self.refusal(at, &message))?;
                     let matches_labels = matching.matches_labels();
                     let node = Node::Binary { operator, matches_labels };
                     self.push(result, left.start, Shape::Other, node);
@@ -336,7 +337,7 @@ impl<'a, 'b> Parser<'a, 'b> {
             Kind::End => "unexpected end".to_owned(),
             _ => format!("unexpected {}", excerpt(&self.text[token.start..token.end])),
         };
-        Refusal::of_word(self.text, token.start, &message)
+        Refusal::for_word(self.text, token.start, &message)
     }
 
     /// Refuses a part that begins at a byte.
@@ -346,7 +347,7 @@ impl<'a, 'b> Parser<'a, 'b> {
 
     pub(super) fn too_deep(&self, at: usize) -> Refusal {
         let message =
-            format!("nested more than {MOST_NESTED} levels deep{}", in_line(self.text, at));
+            format!("nested more than {MAX_NESTED} levels deep{}", in_line(self.text, at));
         Refusal::too_much(at, message)
     }
 }

@@ -279,14 +279,14 @@ fn the_longest_allowed_query_is_parsed_on_a_small_stack() {
         ("a{", "b=\"\",", "}"),
         ("sum by (", "b,", ") (a)"),
     ] {
-        let times = (MOST_CHARACTERS - first.len() - last.len()) / again.len();
+        let times = (MAX_CHARACTERS - first.len() - last.len()) / again.len();
         let text = format!("{first}{}{last}", again.repeat(times));
         on_small_stack(move || {
             let is_subquery_of_range = text.starts_with("a[1m:][");
             assert_eq!(parse(&text).is_err(), is_subquery_of_range, "{text:.20}");
         });
     }
-    let nested = format!("{}a{}", "(".repeat(MOST_NESTED), ")".repeat(MOST_NESTED));
+    let nested = format!("{}a{}", "(".repeat(MAX_NESTED), ")".repeat(MAX_NESTED));
     assert_eq!(result(&nested), Ok(Type::Vector));
     // Closed parentheses count no more.
     assert_eq!(result(&["(1)"; 150].join("+")), Ok(Type::Scalar));

@@ -136,7 +136,7 @@ impl fmt::Display for Type {
 }
 
 /// The type that an operator between two operands yields, or the reason that it cannot be there.
-pub(super) fn of_binary(
+pub(super) fn binary_result(
     operator: &str,
     matching: &Matching,
     left: Type,

@@ -8,7 +8,7 @@ use crate::objects::agent_config::POLICIES;
 use crate::tree::{Node, Value};
 
 /// The longest name in Kubernetes. Longer texts are not compared, because that takes long.
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 /// The finding about an object, if it is such a `ConfigMap`.
 pub(super) fn finding(node: &Node) -> Option<Finding> {
@@ -19,7 +19,7 @@ pub(super) fn finding(node: &Node) -> Option<Finding> {
     let name = node.get("metadata")?.get("name")?.as_text()?;
     let Value::Map(entries) = &node.get("data")?.value else { return None };
     let mut texts = entries.iter().filter_map(|entry| entry.value.as_text());
-    if name.len() > LONGEST_NAME || !texts.any(|text| text.contains(POLICIES)) {
+    if name.len() > MAX_NAME_LENGTH || !texts.any(|text| text.contains(POLICIES)) {
         return None;
     }
     let meant = nearest(name, AGENT_CONFIGS.iter().map(|(known, _)| *known))?;

@@ -115,7 +115,7 @@ pub(super) fn claims_policy(text: &str) -> bool {
 }
 
 /// The number of values of `kind` in which a near miss is searched, so that a hostile text takes no time.
-const MOST_KINDS: usize = 1_000;
+const MAX_KINDS: usize = 1_000;
 
 /// Whether a text declares an object of the groups of policies that is not of an unknown kind.
 fn claims_group_of_ours(text: &str) -> bool {
@@ -126,7 +126,7 @@ fn claims_group_of_ours(text: &str) -> bool {
     }
     let is_name = |kind: &&str| kind.starts_with(|letter: char| letter.is_ascii_alphabetic());
     let kinds = values_of(text, "kind").filter(is_name);
-    let mut kinds = kinds.take(MOST_KINDS).peekable();
+    let mut kinds = kinds.take(MAX_KINDS).peekable();
     let is_near = |kind: &str| groups.iter().any(|group| near_kind(group, kind).is_some());
     kinds.peek().is_none() || kinds.any(is_near)
 }

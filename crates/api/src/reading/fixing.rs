@@ -142,7 +142,7 @@ fn is_sound(text: &str, before: &Documents, changes: &[Change]) -> bool {
             .documents
             .iter()
             .zip(&after.documents)
-            .all(|(one, other)| compare(one, other, MOST_EMBEDDED, &mut differences));
+            .all(|(one, other)| compare(one, other, MAX_EMBEDDED, &mut differences));
     let mut meant: Vec<&str> = changes.iter().map(|change| change.meant.as_str()).collect();
     differences.sort_unstable();
     meant.sort_unstable();
@@ -167,7 +167,7 @@ fn is_json(text: &str) -> bool {
 }
 
 /// The most documents that are nested as texts. A `ConfigMap` has one in it.
-const MOST_EMBEDDED: usize = 8;
+const MAX_EMBEDDED: usize = 8;
 
 /// Lists the keys and values that are new in the other tree; false if the two differ in anything else.
 fn compare(before: &Node, after: &Node, embedded: usize, differences: &mut Vec<String>) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use super::claim::values_of;
 use super::objects::Targets;
-use crate::near_name::{MOST_COMPARISONS, slip};
+use crate::near_name::{MAX_COMPARISONS, slip};
 
 /// Names of targets, for a search of texts for nearly equal names.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl<'a> NearNames<'a> {
         for &(kind, name) in targets {
             by_kind.entry(kind).or_default().insert(name);
         }
-        NearNames { targets: by_kind, remaining: MOST_COMPARISONS }
+        NearNames { targets: by_kind, remaining: MAX_COMPARISONS }
     }
 
     /// The kinds and names in a text that are nearly those of a target. Nothing once too much was compared.

@@ -46,7 +46,7 @@ impl Source {
 
     /// The content of a file, in any encoding, and its display name.
     #[must_use]
-    pub fn of_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let (text, mistake) = encoding::decode(bytes);
         Self {
             name: name.into(),

@@ -32,10 +32,10 @@ pub(super) struct TextFindings {
 
 impl TextFindings {
     /// At this length, the later ones are removed and only counted.
-    const MOST_KEPT: usize = 4 * limits::FINDINGS_A_FILE;
+    const MAX_KEPT: usize = 4 * limits::FINDINGS_A_FILE;
 
     pub(super) fn push(&mut self, finding: TextFinding) {
-        if self.kept.len() == Self::MOST_KEPT {
+        if self.kept.len() == Self::MAX_KEPT {
             self.keep_the_first();
         }
         self.kept.push(finding);

@@ -106,7 +106,7 @@ struct Extent {
 impl Extent {
     const EMPTY: Extent = Extent { size: 1, bytes: 0, depth: 0 };
 
-    fn of_scalar(value: &Value) -> Extent {
+    fn from_scalar(value: &Value) -> Extent {
         let bytes = if let Value::Text(text) = value { text.len() } else { 0 };
         Extent { bytes, ..Extent::EMPTY }
     }
@@ -282,7 +282,7 @@ impl<'a> Builder<'a> {
             };
             if let (Some(anchor), Some(name)) = (anchor, &name) {
                 let node = Node { span, value: Value::Text(name.as_str().into()) };
-                let extent = Extent::of_scalar(&node.value);
+                let extent = Extent::from_scalar(&node.value);
                 self.anchor(Some(anchor), &node, extent);
             }
             return self.key(name, span);
@@ -302,7 +302,7 @@ impl<'a> Builder<'a> {
             }
         };
         let node = Node { span, value };
-        let extent = Extent::of_scalar(&node.value);
+        let extent = Extent::from_scalar(&node.value);
         self.anchor(anchor, &node, extent);
         self.place(node, extent)
     }

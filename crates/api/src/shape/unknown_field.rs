@@ -100,7 +100,7 @@ pub(super) fn look_at<'s>(
     let mut meant: Vec<Option<&str>> = vec![None; unknown.len()];
     let mut claimed = BTreeSet::new();
     // Spelling is surer than a role. A name is claimed once.
-    for by in [spelled, of_same_role] {
+    for by in [spelled, same_role] {
         for (entry, meant) in unknown.iter().zip(&mut meant).take(MAX_FIXES) {
             if meant.is_none()
                 && let Some(name) = by(shape, entry, &absent)
@@ -177,7 +177,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// The one absent field of the role that another name has, if it accepts the value.
-fn of_same_role<'s>(shape: &'s Shape, entry: &Entry, absent: &BTreeSet<&str>) -> Option<&'s str> {
+fn same_role<'s>(shape: &'s Shape, entry: &Entry, absent: &BTreeSet<&str>) -> Option<&'s str> {
     let is_meant = |name: &&str| {
         let others =
             ROLES.iter().filter(|(known, _)| known == name).flat_map(|(_, others)| *others);

@@ -80,8 +80,8 @@ fn cluster(object: &Value, status: &Value) -> Cluster {
     });
     // As in Open Cluster Management, a resource without a capacity has no score.
     let amount = |name: &str| {
-        let capacity = quantity::of_json(&status["capacity"][name]);
-        quantity::of_json(&status["allocatable"][name]).filter(|_| capacity.is_some())
+        let capacity = quantity::from_json(&status["capacity"][name]);
+        quantity::from_json(&status["allocatable"][name]).filter(|_| capacity.is_some())
     };
     Cluster {
         labels: labels(&metadata["labels"]),

@@ -10,7 +10,7 @@ pub(crate) fn positive(text: &str) -> Option<MetricTarget> {
 }
 
 /// A quantity in an object, where it may be a number; `None` for anything else.
-pub(crate) fn of_json(written: &Json) -> Option<Quantity> {
+pub(crate) fn from_json(written: &Json) -> Option<Quantity> {
     match written {
         Json::String(text) => Quantity::parse(text),
         Json::Number(number) => Quantity::parse(&number.to_string()),
@@ -32,8 +32,8 @@ mod tests {
         for bad in ["", "0", "-1", "0m", "ten"] {
             assert_eq!(positive(bad), None, "{bad}");
         }
-        assert_eq!(of_json(&4.into()).map(Quantity::billionths), Some(4_000_000_000));
-        assert_eq!(of_json(&"1500m".into()).map(Quantity::billionths), Some(1_500_000_000));
-        assert_eq!([of_json(&"-".into()), of_json(&Json::Null)], [None; 2]);
+        assert_eq!(from_json(&4.into()).map(Quantity::billionths), Some(4_000_000_000));
+        assert_eq!(from_json(&"1500m".into()).map(Quantity::billionths), Some(1_500_000_000));
+        assert_eq!([from_json(&"-".into()), from_json(&Json::Null)], [None; 2]);
     }
 }

@@ -176,7 +176,7 @@ pub(crate) fn resources(list: &Value) -> Resources {
 
 /// A quantity in units of `unit` billionths, rounded up as Kubernetes does.
 pub(crate) fn amount(written: &Value, unit: i128) -> Option<u64> {
-    let billionths = quantity::of_json(written)?.billionths();
+    let billionths = quantity::from_json(written)?.billionths();
     u64::try_from(billionths.checked_add(unit - 1)? / unit).ok()
 }
 

@@ -364,7 +364,7 @@ pub fn exempt_reason(exempt: Exempt) -> (ConditionReason, String) {
 
 /// The conditions of an object that is not reconciled because it or its target is exempt, or may be.
 #[must_use]
-pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
+pub fn exempt_conditions(exempt: Exempt) -> [ConditionState; 2] {
     let (reason, message) = exempt_reason(exempt);
     let attention = match reason {
         ConditionReason::Exempt => "nothing needs attention".to_owned(),

@@ -13,7 +13,7 @@ use crate::objects::{
     MAX_GROUPS, MAX_POLICIES, Observed, ResourcePolicyStatus, UnitGroupStatus, UnitStatus,
 };
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, of_exempt,
+    ConditionReason, ConditionState, ConditionType, errors, exempt_conditions,
 };
 
 /// The inputs of the status of a policy.
@@ -86,7 +86,7 @@ fn labels(group: &GroupReport) -> BTreeMap<String, String> {
 #[must_use]
 pub fn condition_states(input: &StatusInput<'_>) -> Vec<ConditionState> {
     if let Some(exempt) = input.exempt {
-        return of_exempt(exempt).into();
+        return exempt_conditions(exempt).into();
     }
     if input.is_surplus {
         let message = format!(

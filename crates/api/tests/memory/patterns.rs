@@ -10,9 +10,9 @@ use crate::{ALLOCATOR, alone};
 
 const NOW: &str = "2026-11-20T12:00:00Z";
 /// The most memory that an object may keep, with everything else of it.
-const MOST_KEPT: usize = 2_000_000;
+const MAX_KEPT: usize = 2_000_000;
 /// The most memory that is allocated for one, freed or not: more than it ever has at the same time.
-const MOST_ALLOCATED: usize = 64_000_000;
+const MAX_ALLOCATED: usize = 64_000_000;
 
 fn autoscaler(queries: &[String]) -> Value {
     let metric = |query: &String| json!({ "prometheus": { "query": query, "target": { "type": "Value", "value": "1" } } });
@@ -86,14 +86,14 @@ fn the_patterns_of_an_object_keep_less_than_two_megabytes() {
     ] {
         let (object, kept, _) = checked(&[text]);
         assert_eq!(object.findings, []);
-        assert!((10_000..MOST_KEPT).contains(&kept), "{kept}");
+        assert!((10_000..MAX_KEPT).contains(&kept), "{kept}");
     }
     let mut too_much = Vec::new();
     for (what, queries) in hostile() {
         for count in [1, 32] {
             let (_checked, kept, allocated) = checked(&queries[..count]);
             println!("{count} queries of {what}: {kept} bytes kept, {allocated} allocated");
-            if kept > MOST_KEPT || allocated > MOST_ALLOCATED {
+            if kept > MAX_KEPT || allocated > MAX_ALLOCATED {
                 too_much.push((what, count, kept, allocated));
             }
         }

@@ -170,7 +170,7 @@ fn the_table_of_kinds_matches_the_crds() {
 #[test]
 fn every_defined_kind_belongs_to_reconciled_objects() {
     for resource in all_custom_resources() {
-        let controlled = resource.known_kind().and_then(Controlled::of_kind);
+        let controlled = resource.known_kind().and_then(Controlled::for_kind);
         assert!(controlled.is_some(), "{}", resource.kind());
     }
 }
@@ -194,10 +194,10 @@ fn every_family_has_one_kind_for_its_policies() {
     for family in Family::ALL {
         let says = |kind: &&Kind| kind.role() == Role::Policy(family);
         let kinds: Vec<&Kind> = Kind::ALL.iter().filter(says).collect();
-        assert_eq!(kinds, [&Kind::of_family(family)], "{family:?}");
+        assert_eq!(kinds, [&Kind::for_family(family)], "{family:?}");
     }
     for kind in Kind::ALL {
-        assert_eq!(Kind::of_object(&kind.identity("shop", "web")), Some(*kind));
+        assert_eq!(Kind::for_object(&kind.identity("shop", "web")), Some(*kind));
     }
     assert_eq!(Kind::find("extensions", "Deployment"), None);
 }

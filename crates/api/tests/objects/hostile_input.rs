@@ -175,7 +175,7 @@ proptest! {
     #[test]
     fn any_bytes_give_findings_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut reading = Reading::default();
-        read_objects(&mut reading, Source::of_bytes("f", bytes));
+        read_objects(&mut reading, Source::from_bytes("f", bytes));
         assert_placed(&reading.sources, &reading.findings);
     }
 

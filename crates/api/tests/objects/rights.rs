@@ -51,7 +51,7 @@ fn each_process_has_the_permissions_that_its_descriptors_require() {
             Process::Agent => AGENTS,
             Process::Extender => EXTENDERS,
         };
-        let own = Kind::of_family(descriptor.family);
+        let own = Kind::for_family(descriptor.family);
         let read = descriptor.reads.iter().chain([&own]);
         let reads = read.flat_map(|kind| [("list", kind), ("watch", kind)]);
         let needed = reads.chain(descriptor.writes.iter().map(|kind| ("patch", kind)));

@@ -142,7 +142,10 @@ fn fields_the_api_server_maintains_are_ignored() {
     object["metadata"]["namespace"] = json!("shop");
     let context = CheckContext::new("default", now());
     let plain = check_json(Kind::CronFederatedHPA, object.clone(), context);
-    assert_eq!(plain.identity, Some(Kind::of_family(Family::CronScaling).identity("shop", "shop")));
+    assert_eq!(
+        plain.identity,
+        Some(Kind::for_family(Family::CronScaling).identity("shop", "shop"))
+    );
     object["metadata"]["managedFields"] = json!([{ "manager": "kubectl", "fieldsV1": {} }]);
     object["metadata"]["uid"] = json!("d2f0");
     let managed = check_json(Kind::CronFederatedHPA, object, context);
@@ -231,7 +234,7 @@ fn the_slim_form_of_data_is_the_same_with_findings_and_without() {
             json!({ "maxReplicas": 9, "scaleTargetRef": { "kind": "DaemonSet" } }),
         ] {
             let object = json!({ "metadata": { "name": "a" }, "spec": spec });
-            if let Some(expected) = slim::of_data(*kind, &object) {
+            if let Some(expected) = slim::from_object(*kind, &object) {
                 let checked = check_json(*kind, object, CheckContext::new("default", now()));
                 let found = checked.slim.unwrap_or_else(|| panic!("{:?}", checked.findings));
                 assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{kind:?} {spec}");

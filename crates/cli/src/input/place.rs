@@ -254,7 +254,7 @@ impl InputPlace {
     /// The `apiVersion` in which an object is written or a policy names it.
     pub(crate) fn api_version(&self, identity: &Identity) -> String {
         let written = self.api_versions.get(identity).cloned();
-        let usual = || Kind::of_object(identity).map(Kind::api_version);
+        let usual = || Kind::for_object(identity).map(Kind::api_version);
         written.or_else(usual).unwrap_or_else(|| identity.group().to_owned())
     }
 

@@ -157,7 +157,7 @@ fn check_desired_scale(
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<DesiredScale> {
-    let may_be_zero = Kind::of_object(target.identity()) == Some(Kind::HorizontalPodAutoscaler);
+    let may_be_zero = Kind::for_object(target.identity()) == Some(Kind::HorizontalPodAutoscaler);
     let is_zero_served = kubernetes.is_some_and(|it| it >= KubernetesMinor::SCALES_TO_ZERO);
     let least_min = i32::from(!(may_be_zero && is_zero_served));
     let written = [

@@ -163,7 +163,7 @@ fn named(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Box<[Selects]>,
     });
     let published = selectors.filter(|selector| published_metric(selector).is_ok());
     let selects = published.map(|selector| {
-        let matchers = of_labels(selector).filter_map(|it| match matcher_of(it, patterns) {
+        let matchers = label_matchers(selector).filter_map(|it| match matcher_of(it, patterns) {
             Ok(matcher) => Some(Ok(matcher)),
             Err(Obstacle::External(_)) => None,
             Err(Obstacle::Excess(excess)) => Some(Err(excess)),
@@ -264,12 +264,12 @@ fn selector_of(
         return Err("it looks at another time".into());
     }
     let metric = published_metric(written)?;
-    let matchers = of_labels(written).map(|it| matcher_of(it, patterns));
+    let matchers = label_matchers(written).map(|it| matcher_of(it, patterns));
     let matchers = matchers.collect::<Result<Vec<_>, _>>()?;
     Ok(Selector { metric, selects: selects(matchers) })
 }
 
-fn of_labels(written: &WrittenSelector) -> impl Iterator<Item = &WrittenMatcher> {
+fn label_matchers(written: &WrittenSelector) -> impl Iterator<Item = &WrittenMatcher> {
     written.matchers.iter().filter(|it| it.label != METRIC_NAME)
 }
 

@@ -128,7 +128,7 @@ impl<'a> Words<'a> {
         let is_member = self.before(at) == ".";
         let is_call = self.text(at + 1) == "(";
         let new = match (word.kind, word.text) {
-            (WordKind::Symbol, symbol) => of_symbol(symbol),
+            (WordKind::Symbol, symbol) => symbol_in_cel(symbol),
             (WordKind::Name, "length") if is_member && is_length_size => {
                 Some(if is_call { "size" } else { "size()" })
             }
@@ -140,13 +140,13 @@ impl<'a> Words<'a> {
             {
                 return self.method(at);
             }
-            (WordKind::Name, name) if !is_call || is_connective(name) => self.of_name(at, name),
+            (WordKind::Name, name) if !is_call || is_connective(name) => self.name_in_cel(at, name),
             (WordKind::Name | WordKind::Value, _) => None,
         };
         new.map(|new| (self.range(at), new)).into_iter().collect()
     }
 
-    fn of_name(&self, at: usize, name: &str) -> Option<&'static str> {
+    fn name_in_cel(&self, at: usize, name: &str) -> Option<&'static str> {
         // Between two operands, and not the name of a variable of a macro.
         let is_between = || {
             at.checked_sub(1).and_then(|before| self.0.get(before)).is_some_and(Word::ends_operand)
@@ -272,7 +272,7 @@ fn quoted(rest: &str, is_raw: bool) -> Option<usize> {
     }
 }
 
-fn of_symbol(symbol: &str) -> Option<&'static str> {
+fn symbol_in_cel(symbol: &str) -> Option<&'static str> {
     Some(match symbol {
         "=" | "===" => "==",
         "<>" | "!==" => "!=",

@@ -199,7 +199,7 @@ fn are_days_named(written: PatternText<'_>) -> bool {
 }
 
 /// The most items of a field in which a slip is corrected.
-const MOST_SLIPS: usize = 32;
+const MAX_SLIPS: usize = 32;
 
 /// The text of a field that can only be meant, with all of its items. Midnight at the end of a day is on the next one, so
 /// where days are named, their author must choose.
@@ -207,7 +207,7 @@ fn instead_of(error: &PatternError, written: PatternText<'_>) -> Option<String> 
     let name = error.field()?.name();
     let mut text = field_of(written, name).to_owned();
     let mut slip = error.clone();
-    for _ in 0..MOST_SLIPS {
+    for _ in 0..MAX_SLIPS {
         let Range { start, end } = slip.span();
         let item = text.get(start..end)?;
         if names_minute(&slip, item) && written.minutes.is_some()

@@ -10,7 +10,8 @@ use almanac_engine::{Exempt, Identity, few};
 use crate::finding::{Code, Finding};
 use crate::kinds::Kind;
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, exempt_reason, listed, of_exempt,
+    ConditionReason, ConditionState, ConditionType, errors, exempt_conditions, exempt_reason,
+    listed,
 };
 
 /// The most clusters that a message names.
@@ -63,7 +64,7 @@ pub struct Obstacle {
 pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> {
     let misconfigured = misconfigured(input);
     if let Some(UndecidedReason::Exempt(exempt)) = &input.undecided {
-        let [active, ready] = of_exempt(*exempt);
+        let [active, ready] = exempt_conditions(*exempt);
         return Some(vec![active, misconfigured, standing(input), ready]);
     }
     if let Some((reason, why)) = inactive_reason(input) {

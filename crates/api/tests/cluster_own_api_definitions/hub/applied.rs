@@ -32,7 +32,7 @@ status:
 
 /// A cluster as its agent and the hub have written it, and a placement as a client in Go writes one: with the empty
 /// structures that it does not leave out.
-fn of_a_hub() -> String {
+fn hub_objects() -> String {
     let cluster = "  labels: {cluster.open-cluster-management.io/clusterset: default, vendor: OpenShift}
   finalizers: [cluster.open-cluster-management.io/api-resource-cleanup]
 spec:
@@ -96,18 +96,18 @@ fn foreign_manifests_apply_unchanged_and_scores_need_a_second_apply() -> TestRes
         let apply = ["apply", "--server-side", "--subresource=status", "-f", "-"];
         kubectl.run_with_input(&apply, SCORES).await?;
         assert_eq!(kubectl.run(&read).await?, "77 2021-10-29T18:31:39Z");
-        let of_a_hub = of_a_hub();
-        kubectl.run_with_input(&["apply", "-f", "-"], &of_a_hub).await?;
-        let cluster = of_a_hub.split("---").next().unwrap_or_default();
+        let objects = hub_objects();
+        kubectl.run_with_input(&["apply", "-f", "-"], &objects).await?;
+        let cluster = objects.split("---").next().unwrap_or_default();
         kubectl.run_with_input(&apply, cluster).await?;
         let path =
             "jsonpath={.status.allocatable.cpu} {.status.capacity.pods} {.spec.taints[0].key}";
         let expected = "3500m 250 cluster.open-cluster-management.io/unreachable";
         assert_eq!(kubectl.run(&["get", "managedcluster", "c", "-o", path]).await?, expected);
-        let again = kubectl.run_with_input(&["apply", "-f", "-"], &of_a_hub).await?;
+        let again = kubectl.run_with_input(&["apply", "-f", "-"], &objects).await?;
         // kubectl compares the status of the cluster too, which it has not written.
         assert_eq!(again.matches("unchanged").count(), 3, "{again}");
-        assert_eq!(crate::written::findings(&of_a_hub), [""; 0]);
+        assert_eq!(crate::written::findings(&objects), [""; 0]);
         Ok(())
     })
 }

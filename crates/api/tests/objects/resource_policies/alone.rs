@@ -7,13 +7,13 @@ use super::{SPOT, for_pods, only_fix, policy, policy_of, unit, usable, with};
 use crate::written::{check, findings, messages, only_message};
 
 /// A policy for the pods with `app: web`, with this field next to its unit.
-fn of_web(field: &str) -> String {
+fn policy_for_web(field: &str) -> String {
     with(&format!("podSelector: {{matchLabels: {{app: web}}}}, {field}, units: [{SPOT}]"))
 }
 
 /// The same with these keys.
 fn keyed(keys: &str) -> String {
-    of_web(&format!("matchLabelKeys: {keys}"))
+    policy_for_web(&format!("matchLabelKeys: {keys}"))
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn mistakes_of_a_selector_are_reported_and_none_of_the_policy_is_used() {
             "wrong-type spec.matchLabelKeys[0]: Invalid value: 1: must be text, not a number",
         ),
         (
-            of_web("strategy: Prefer"),
+            policy_for_web("strategy: Prefer"),
             "unsupported-value spec.strategy: Unsupported value: \"Prefer\": supported values: \"prefer\", \"required\"",
         ),
     ]);
@@ -148,9 +148,9 @@ fn a_slip_has_its_correction() {
         (policy(&unit("maxcount: 5", "a")), "write maxCount"),
         (policy(SPOT).replace("units:", "Units:"), "write units"),
         (policy(SPOT).replace("podSelector:", "PodSelector:"), "write podSelector"),
-        (of_web("MatchLabelKeys: [zone]"), "write matchLabelKeys"),
-        (of_web("strategy: prefered"), "write prefer"),
-        (of_web("strategy: Required"), "write required"),
+        (policy_for_web("MatchLabelKeys: [zone]"), "write matchLabelKeys"),
+        (policy_for_web("strategy: prefered"), "write prefer"),
+        (policy_for_web("strategy: Required"), "write required"),
         (
             policy(SPOT).replace("sigs.x-k8s.io", "x-k8s.io"),
             "write apiVersion: scheduling.sigs.x-k8s.io/v1alpha1",

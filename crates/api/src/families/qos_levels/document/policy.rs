@@ -23,7 +23,7 @@ use crate::shape::Shape;
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
 /// The shortest interval.
-const SHORTEST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
 /// The required fields of a policy, each with a description of its value.
 const REQUIRED: [(&str, &str); 4] = [
@@ -232,7 +232,7 @@ fn check_interval(
             let why = "is not a duration; write one such as 30s or 1m30s";
             Finding::new(Code::Duration, field, format!("Invalid value: {quoted}: {why}"))
         }
-        Some(interval) if interval < SHORTEST_INTERVAL => {
+        Some(interval) if interval < MIN_INTERVAL => {
             let message = format!("Invalid value: {quoted}: must be at least 1s");
             let is_number = written.is_some_and(Json::is_number);
             let fix =
