@@ -1,4 +1,5 @@
-//! The findings about `CronJobs` over time. The instants at which they start Jobs are read with them.
+//! The findings about `CronJobs` over time. The reader of the files computes the instants at which a `CronJob` starts
+//! Jobs.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -21,8 +22,8 @@ pub fn cron_jobs_over_time(
     everything.cron_jobs(reading).flat_map(of_job).collect()
 }
 
-/// The effects of clock changes on the `CronJobs` in `[from, to)`. One that starts every hour in the same way has none:
-/// a skipped hour does not pass.
+/// The effects of clock changes on the `CronJobs` in `[from, to)`. A `CronJob` with the same starts in every hour has
+/// no effects: a skipped hour does not elapse.
 pub(super) fn clock_changes<'a>(
     reading: &'a Reading,
     everything: &'a CheckedReading,

@@ -219,7 +219,7 @@ fn check_desired_scale(
     }
 }
 
-/// States what a lower bound of 0 needs: a version of Kubernetes, and a CRD that allows it.
+/// Reports the requirements of a lower bound of 0: a version of Kubernetes, and a CRD that allows 0.
 fn explain_zero(is_served: bool, field: &Path<'_>, findings: &mut Vec<Finding>) {
     if is_served {
         let message = "a cluster with the CRD of Karmada refuses 0";
