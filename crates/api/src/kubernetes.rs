@@ -1,5 +1,5 @@
-//! The versions of Kubernetes: those that Almanac is tested on, the oldest that it starts on, and those that bring
-//! behavior that checks depend on. Documents and commands that name a version take it from here; a test compares them.
+//! The versions of Kubernetes: the tested versions, the oldest versions that Almanac starts on, and the versions that
+//! change a check. Documents and commands use these versions; a test compares them.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct KubernetesMinor(u16);
 
 impl KubernetesMinor {
-    /// The versions that every release is tested on, the oldest first. The newest one is tested in every run.
+    /// The versions that every release is tested on, the oldest first. Every test run uses the newest version.
     pub const TESTED: [Self; 3] = [Self(35), Self(36), Self(37)];
 
     /// The oldest version that the controllers, the webhook and the extender start on, without a promise.
@@ -38,7 +38,7 @@ impl Display for KubernetesMinor {
 impl FromStr for KubernetesMinor {
     type Err = String;
 
-    /// Reads `1.37`, and ignores a patch version: `v1.37.2`.
+    /// Parses `1.37`, and ignores a patch version: `v1.37.2`.
     fn from_str(text: &str) -> Result<Self, String> {
         let version = text.strip_prefix('v').unwrap_or(text);
         let mut parts = version.split('.');

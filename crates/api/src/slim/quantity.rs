@@ -1,15 +1,15 @@
-//! Quantities of Kubernetes in objects, where some of them may be numbers.
+//! Quantities in Kubernetes objects, which may be strings or numbers.
 
 use almanac_engine::metric_scaling::MetricTarget;
 use almanac_engine::placement::Quantity;
 use serde_json::Value as Json;
 
-/// A quantity above zero; `None` for anything else.
+/// Parses a quantity above zero; `None` for any other value.
 pub(crate) fn positive(text: &str) -> Option<MetricTarget> {
     MetricTarget::from_billionths(u128::try_from(Quantity::parse(text)?.billionths()).ok()?)
 }
 
-/// A quantity in an object, where it may be a number; `None` for anything else.
+/// Reads a quantity from a string or a number; `None` for any other value.
 pub(crate) fn from_json(written: &Json) -> Option<Quantity> {
     match written {
         Json::String(text) => Quantity::parse(text),
