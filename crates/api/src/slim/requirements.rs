@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((cpu(only_max.requests), cpu(only_max.limits)), (Some(4000), Some(4000)));
         let only_min = defaults(json!({ "type": "Container", "min": { "cpu": "1" } }));
         assert_eq!((cpu(only_min.requests), cpu(only_min.limits)), (Some(1000), None));
-        // The order defaults two is unknown.
+        // The order in which two `LimitRange`s set defaults is unknown.
         let least = only_max.least(only_min);
         assert_eq!((cpu(least.requests), cpu(least.limits)), (Some(1000), Some(4000)));
     }
