@@ -58,7 +58,7 @@ pub struct ReadPod {
 /// A node in a file.
 #[derive(Clone, Debug)]
 pub struct ReadNode {
-    /// Its name.
+    /// The name of the node.
     pub name: Box<str>,
     /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
@@ -241,7 +241,7 @@ impl ReadNode {
         Some(ReadNode { name, source, span, labels: node.labels.clone(), node })
     }
 
-    /// Its name.
+    /// The identity of the node.
     #[must_use]
     pub fn identity(&self) -> Identity {
         Identity::new("", "Node", "", &*self.name)

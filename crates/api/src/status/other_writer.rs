@@ -1,9 +1,9 @@
-//! Other field managers that set the same field as a policy: their owners, by the names under which an API server
-//! records their writes, and how to make the two coexist. Other modules detect the writes.
+//! The advice about other field managers that set the same field as a policy. The name that an API server records for a
+//! write identifies the project of the field manager. Other modules detect the writes.
 
 use almanac_engine::Field;
 
-/// The start of the name of a `HorizontalAutoscaler`. A policy of Almanac is recorded by its name, in place of a field
+/// The start of the name of a `HorizontalAutoscaler`. Almanac records its own policies by name, instead of a field
 /// manager.
 const AUTOSCALER: &str = "HorizontalAutoscaler.autoscaling.karpenter.sh ";
 
