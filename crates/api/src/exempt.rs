@@ -61,7 +61,7 @@ mod tests {
             (json!({ "labels": { MARK: "false" } }), false),
         ] {
             assert_eq!(is_marked_in(&metadata), marked, "{metadata}");
-            let typed: ObjectMeta = from_value(metadata.clone()).expect("they are metadata");
+            let typed: ObjectMeta = from_value(metadata.clone()).expect("valid metadata");
             assert_eq!(is_marked(&typed), marked, "{metadata}");
         }
     }

@@ -305,7 +305,7 @@ mod tests {
             .into_iter()
             .next()
             .or(error)
-            .expect("something is wrong with it");
+            .expect("an invalid text");
         format!("{} {}", first.span.start, first.finding.message)
     }
 

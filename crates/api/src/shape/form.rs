@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_instant_is_a_date_a_time_and_an_offset() {
-        let form = form_of(&json!({ "format": "date-time" })).expect("it is known");
+        let form = form_of(&json!({ "format": "date-time" })).expect("a known value");
         let fits = |text: &str| form.finding(text, &Path::Root).is_none();
         for good in ["2026-03-02T12:00:00Z", "2024-02-29t00:00:00.5+01:00"] {
             assert!(fits(good), "{good}");

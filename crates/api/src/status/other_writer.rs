@@ -64,7 +64,7 @@ mod tests {
             ("kube-controller-manager", "HorizontalPodAutoscaler"),
             ("HorizontalAutoscaler.autoscaling.karpenter.sh shop/web", "with only one of them"),
         ] {
-            let advice = advice(manager, Field::Replicas).expect("it is known");
+            let advice = advice(manager, Field::Replicas).expect("a known value");
             assert!(advice.contains(part), "{manager}: {advice}");
         }
         assert_eq!(advice("kubectl-edit", Field::Replicas), None, "a person means it");

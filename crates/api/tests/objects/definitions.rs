@@ -39,13 +39,13 @@ fn the_generated_crds_are_up_to_date() {
         });
         let expected: BTreeMap<String, String> = files.collect();
         if std::env::var_os("ALMANAC_UPDATE").is_some() {
-            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::create_dir_all(&folder).expect("create the directory");
             for (name, text) in &expected {
                 std::fs::write(folder.join(name), text).expect("a file");
             }
         }
         let mut found = BTreeMap::new();
-        for entry in std::fs::read_dir(&folder).expect("the folder is there") {
+        for entry in std::fs::read_dir(&folder).expect("the directory exists") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             found.insert(name, std::fs::read_to_string(&path).expect("text"));

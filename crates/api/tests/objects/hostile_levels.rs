@@ -1,5 +1,5 @@
-//! A `ConfigMap` of Volcano's agent that is broken, or made to break things: findings, not too many, and never a
-//! panic. An API server lets it have a megabyte.
+//! A broken or hostile `ConfigMap` of Volcano's agent results in a limited number of findings and never in a panic. An
+//! API server accepts up to a megabyte.
 
 use std::fmt::Write;
 

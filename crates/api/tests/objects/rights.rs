@@ -19,7 +19,7 @@ const EXTENDERS: &[&str] = &[
 /// A verb, a group, and a resource of it.
 type Right<'a> = (&'a str, &'a str, &'a str);
 
-/// The permissions that the roles of a manifest grant. The lists of a rule are on a line each.
+/// The permissions that the roles of a manifest grant. Each list of a rule is on one line.
 fn granted(manifest: &str) -> BTreeSet<Right<'_>> {
     let mut rights = BTreeSet::new();
     let (mut groups, mut resources) = (Vec::new(), Vec::new());

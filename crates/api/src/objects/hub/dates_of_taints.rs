@@ -68,7 +68,7 @@ mod tests {
 
     fn dates(before: Option<&Value>, taints: &Value) -> Vec<(usize, String)> {
         let before = before.map(cluster);
-        let now = "2026-11-26T12:00:00.4Z".parse().expect("it is an instant");
+        let now = "2026-11-26T12:00:00.4Z".parse().expect("a valid instant");
         dates_of_taints(&cluster(taints), before.as_ref(), now)
     }
 

@@ -246,7 +246,7 @@ fn said_of_history(history: &[Execution], handled: &str) -> [Vec<String>; 2] {
     let policy = policy(&cron_for_workload(GOOD));
     let rule = RuleMemory::beginning(&policy.rules[0], at(handled));
     let memory = Memory { rules: vec![rule.with_executions(history.iter().cloned())] };
-    let kept = read(&policy, &status_of(&policy, &memory)).expect("it was written");
+    let kept = read(&policy, &status_of(&policy, &memory)).expect("a written status");
     [memory, kept].map(|memory| lines(&condition_states(Some(&policy), &[], None, Some(&memory))))
 }
 
