@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_names_that_are_equally_near_none_is_meant() {
+    fn no_name_is_meant_if_two_are_equally_near() {
         let nearest = |names: &[&'static str]| nearest_name("shop-front", names.iter().copied());
         assert_eq!(nearest(&["shop-frontend", "cart"]), Some("shop-frontend"));
         assert_eq!(nearest(&["shop-frontend", "shop-fronts"]), Some("shop-fronts"));

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_faster_clock_is_as_far_ahead_as_before_until_it_is_set_and_gains_from_then_on() {
+    fn a_faster_clock_starts_from_its_lead_and_gains_from_then_on() {
         let ahead = PolicyClock::ahead_by(SignedDuration::from_hours(2));
         let clock = ahead.faster(at("2026-03-02T12:00:00Z"), 60);
         for (real, expected) in [

@@ -1,4 +1,4 @@
-//! From text to trees with the position of every value.
+//! Converts text to trees with the position of every value.
 //!
 //! Text is read as kubectl reads it: documents are split at `---` lines, scalars follow YAML 1.1, and a text that
 //! starts with `{` is first read as JSON. The result is a tree of plain JSON values with positions; the caller

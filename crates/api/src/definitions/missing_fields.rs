@@ -231,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_keeps_what_it_does_not_know_lacks_nothing() {
+    fn a_schema_that_preserves_unknown_fields_lacks_nothing() {
         let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let served = json!({"properties": {"spec": open, "status": open}});
         assert_eq!(MissingFields::find(Kind::MetricsProducer, &served), None);
     }
 
     #[test]
-    fn another_spelling_of_a_field_is_not_missed_but_what_is_inside_one_is() {
+    fn other_spellings_are_not_missing_but_their_inner_fields_are() {
         let mut served = ours(Kind::MetricsProducer);
         let spec = served["properties"]["spec"]["properties"].as_object_mut().unwrap();
         let other = spec.remove("scheduleSpec").unwrap();

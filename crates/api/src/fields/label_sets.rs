@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn several_sets_together_hold_what_none_of_them_holds_alone() {
+    fn several_sets_together_include_a_set_that_none_includes_alone() {
         let within = |inner: &str, outer: &[&str]| {
             let outer: Vec<LabelSet> = outer.iter().map(|it| set(it)).collect();
             set(inner).is_within_all(&outer.iter().collect::<Vec<_>>())

@@ -31,7 +31,7 @@ pub struct CronJob {
     pub name: Box<str>,
     /// The labels of the object.
     pub labels: BTreeMap<String, String>,
-    /// The instants at which it starts a Job.
+    /// The instants of the Job starts.
     pub starts: Starts,
     /// Whether the `CronJob` names a time zone. Otherwise the time zone of the kube-controller-manager applies, which
     /// is UTC unless an option sets another.

@@ -36,7 +36,7 @@ impl<'a> Events<'a> {
             Some(parsed) => {
                 parsed.map_err(|error| mistakes::syntax(&error, self.text, self.offset))
             }
-            None => Err(where_it_panics(self.text, self.offset)),
+            None => Err(panic_finding(self.text, self.offset)),
         }
     }
 }
@@ -67,7 +67,7 @@ fn without_panic<T>(act: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// The finding about a text at which the parser panics.
-fn where_it_panics(text: &str, offset: usize) -> TextFinding {
+fn panic_finding(text: &str, offset: usize) -> TextFinding {
     let ended = [text, line_end(text)].concat();
     let mut remaining = OneByOne(ended.as_bytes());
     without_panic(|| {

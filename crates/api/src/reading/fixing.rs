@@ -268,7 +268,7 @@ mod tests {
             // A second field has the same value.
             ("a: &x app/v1\nb: *x\n", "&x app/v1"),
             ("a: [&x {v: app/v1}, *x]\n", "app/v1"),
-            // A key that is there already.
+            // A key that is already present.
             ("apps/v1: 1\napp/v1: 2\n", "app/v1"),
             ("a: |\n  app/v1\n", "|\n  app/v1\n"),
             // JSON in quotes would stop being JSON.

@@ -325,7 +325,7 @@ h: 5
     }
 
     #[test]
-    fn a_comment_is_about_its_line_the_block_below_it_or_its_document() {
+    fn a_comment_applies_to_its_line_the_block_below_or_its_document() {
         assert_eq!(covered(TEXT, Code::EveryPod), "abcdefg");
         assert_eq!(covered(TEXT, Code::Schedule), "b");
         assert_eq!(covered(TEXT, Code::TimeZone), "b");
@@ -347,7 +347,7 @@ h: 5
     }
 
     #[test]
-    fn a_comment_is_found_however_it_is_written() {
+    fn a_comment_is_recognized_in_every_form() {
         for text in [
             "\u{feff}# almanac:ignore window\na: 1\n",
             "## almanac:ignore window\r\na: 1\r\n",

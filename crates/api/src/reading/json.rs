@@ -300,12 +300,7 @@ mod tests {
     fn error(text: &str) -> String {
         let mut findings = TextFindings::default();
         let (_, error) = read(text, &mut findings);
-        let first = findings
-            .into_reported()
-            .into_iter()
-            .next()
-            .or(error)
-            .expect("an invalid text");
+        let first = findings.into_reported().into_iter().next().or(error).expect("an invalid text");
         format!("{} {}", first.span.start, first.finding.message)
     }
 

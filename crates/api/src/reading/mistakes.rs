@@ -164,8 +164,8 @@ fn indenting_tab(text: &str, byte: usize) -> Option<usize> {
     })
 }
 
-/// Replaces every line that begins with `//` by a comment of the same length, with a finding for each. `None` when
-/// there is none.
+/// Replaces every line that begins with `//` by a comment of the same length, with a finding for each. `None` without
+/// such a line.
 pub(super) fn replace_slash_comments(
     text: &str,
     offset: usize,

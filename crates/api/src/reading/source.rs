@@ -137,7 +137,7 @@ impl Source {
         }
     }
 
-    /// The nearest byte at or before this one at which the text can be cut.
+    /// The nearest character boundary at or before this byte.
     fn floor(&self, byte: usize) -> usize {
         self.text.floor_char_boundary(byte)
     }

@@ -267,7 +267,7 @@ mod tests {
     /// The types of Open Cluster Management always write the fields of a condition, even empty ones. The exception is
     /// `observedGeneration`, which has `omitempty`. Fields that the types lack are dropped, at every level.
     #[test]
-    fn every_field_is_there_or_not_as_the_types_of_open_cluster_management_write_it() {
+    fn fields_are_present_as_in_the_types_of_open_cluster_management() {
         let object = json!({
             "metadata": { "name": "c", "generation": 0, "finalizers": [], "clusterName": "old" },
             "spec": {

@@ -179,7 +179,7 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
 }
 
 #[test]
-fn values_as_people_write_them_are_written_as_they_have_to_be() {
+fn values_in_everyday_form_get_the_required_form() {
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let level = |level: &str| levels(&format!("{OPEN}, {PODS}, targetQoSLevel: {level}"));
     assert_fixed(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");

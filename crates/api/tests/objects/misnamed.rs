@@ -76,7 +76,7 @@ fn the_target_of_any_kind_and_of_any_policy_or_autoscaler_is_looked_for() {
 }
 
 #[test]
-fn a_target_that_is_there_but_cannot_be_used_is_there() {
+fn an_unusable_target_counts_as_present() {
     let policy = cron_for_workload(RULE);
     let shops = deployment("name: shops");
     for unusable in [

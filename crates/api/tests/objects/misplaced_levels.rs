@@ -68,7 +68,7 @@ fn policies_outside_of_the_text_of_the_document_are_reported() {
 }
 
 #[test]
-fn policies_where_they_are_read_and_what_belongs_to_others_are_left_alone() {
+fn policies_at_the_right_level_and_foreign_content_get_no_finding() {
     let list = format!("timeBasedQoSPolicies: [{{{POLICY}}}]");
     for document in [
         format!("globalConfig: {{{list}}}\nnodesConfig: [{{selector: {{}}, {list}}}]"),

@@ -4,7 +4,7 @@ use super::{advised, rule, units};
 use crate::written::{autoscaler, check, cron_for_workload, producer};
 
 #[test]
-fn of_a_field_that_is_also_where_it_belongs_one_is_kept() {
+fn a_field_that_is_also_in_the_right_map_is_kept_once() {
     let times = "start: {hours: 9, timezone: UTC}, end: {hours: 5}";
     let schedule = producer(&format!(
         "{{timezone: UTC, defaultReplicas: 1, behaviors: [{{replicas: 3, defaultReplicas: 2, {times}}}]}}"

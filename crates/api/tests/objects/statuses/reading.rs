@@ -200,7 +200,7 @@ fn ten_thousand_executions_and_an_endless_message_are_truncated_to_the_schema_li
 }
 
 #[test]
-fn of_two_entries_for_a_rule_the_first_counts_and_those_of_other_rules_are_dropped() {
+fn the_first_entry_of_a_rule_is_used_and_entries_of_other_rules_are_dropped() {
     let mut second = entry_of_up();
     second["successfulExecutions"] = json!([]);
     let gone = json!({ "ruleName": "gone" });
