@@ -72,11 +72,11 @@ mod tests {
 
     #[test]
     fn the_version_of_a_server_may_have_a_suffix() {
-        let of = KubernetesMinor::from_server;
-        assert_eq!(of("1", "37"), Some(KubernetesMinor::SCALES_TO_ZERO));
-        assert_eq!(of("1", "33+"), Some(KubernetesMinor::OLDEST));
-        assert_eq!(of("1", ""), None);
-        assert_eq!(of("2", "37"), None);
+        let version = KubernetesMinor::from_server;
+        assert_eq!(version("1", "37"), Some(KubernetesMinor::SCALES_TO_ZERO));
+        assert_eq!(version("1", "33+"), Some(KubernetesMinor::OLDEST));
+        assert_eq!(version("1", ""), None);
+        assert_eq!(version("2", "37"), None);
     }
 
     #[test]
