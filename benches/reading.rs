@@ -51,7 +51,7 @@ fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("it can be listed").path();
         let bytes = std::fs::read(&path).expect("it can be read");
-        read_objects(&mut reading, Source::of_bytes(path.display().to_string(), bytes));
+        read_objects(&mut reading, Source::from_bytes(path.display().to_string(), bytes));
     }
     let read = begun.elapsed();
     let now = Timestamp::constant(1_767_571_200, 0);

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut reading = Reading::default();
-    read_objects(&mut reading, Source::of_bytes("test.yaml", bytes.to_vec()));
+    read_objects(&mut reading, Source::from_bytes("test.yaml", bytes.to_vec()));
     reading.sort();
     let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
     let everything = check_everything(&reading, context, &Layout::default());

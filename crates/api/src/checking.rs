@@ -1,8 +1,8 @@
 //! From objects to checked policies: usable parts are used, the others are reported.
 //!
-//! Two steps. The shape of an object is what its schema can express; the API server checks it, and
-//! so does this, for files. Its meaning is what a schema cannot express, and is up to `families`; the same functions serve
-//! files, admission and the controllers.
+//! A check has two steps. The first compares an object with its schema, as the API server does; this step is for files.
+//! The second checks the rules that a schema cannot express; they are in `families`. The same functions serve files,
+//! admission and the controllers.
 
 mod clock_changes;
 mod cron_job;

@@ -1,5 +1,5 @@
-//! Every kind we define, with its definition and its schema, in the order they are documented; and the fields that
-//! another definition of it lacks. The descriptor of a family lists the kinds that it defines.
+//! The kinds that we define, each with its CRD and its schema, in the order of the documentation; and the fields that
+//! another CRD of a kind lacks. The descriptor of a family lists the kinds that it defines.
 
 mod missing_fields;
 
@@ -15,13 +15,13 @@ pub use missing_fields::MissingFields;
 
 /// A kind we define.
 pub struct CustomResource {
-    /// Its definition, as the API server takes it.
+    /// The CRD, as the API server accepts it.
     pub definition: CustomResourceDefinition,
 }
 
-/// The kinds of all objects that Almanac's controllers reconcile by default. The others are apart because a hub of Open
-/// Cluster Management, or a cluster whose scheduler has a plugin for units, has its own definitions, which ours must
-/// not replace.
+/// The kinds of all objects that Almanac's controllers reconcile by default. The other kinds are separate. A hub of
+/// Open Cluster Management, or a cluster whose scheduler has a plugin for units, has CRDs of its own, and ours must not
+/// replace them.
 #[must_use]
 pub fn custom_resources() -> Vec<CustomResource> {
     let by_default = Controlled::all().filter(|it| it.is_by_default());
@@ -45,31 +45,31 @@ pub fn custom_resources_of(controlled: Controlled) -> Vec<CustomResource> {
 }
 
 impl CustomResource {
-    /// The kind's name.
+    /// The name of the kind, such as `Placement`.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.definition.spec.names.kind
     }
 
-    /// Its kind, if Almanac reads it.
+    /// The kind; `None` for one that Almanac does not read.
     #[must_use]
     pub fn known_kind(&self) -> Option<Kind> {
         Kind::find(&self.definition.spec.group, self.kind())
     }
 
-    /// The name of its file in a folder of definitions: `autoscaling.karmada.io_federatedhpas`.
+    /// The name of the file in a directory of CRDs: `autoscaling.karmada.io_federatedhpas`.
     #[must_use]
     pub fn file_stem(&self) -> String {
         format!("{}_{}", self.definition.spec.group, self.definition.spec.names.plural)
     }
 
-    /// The definition as it is applied to a cluster.
+    /// The CRD as it is applied to a cluster.
     #[must_use]
     pub fn manifest(&self) -> Value {
         serde_json::to_value(&self.definition).unwrap_or_default()
     }
 
-    /// Its schemas for editors, one a version, with the paths where editors look for them
+    /// The schemas for editors, one for each version, with the paths that editors search
     /// (`autoscaling.karmada.io/federatedhpa_v1alpha1.json`): plain JSON Schema, without Kubernetes' own keywords.
     pub fn json_schemas(&self) -> impl Iterator<Item = (String, Value)> {
         let spec = &self.definition.spec;
@@ -95,7 +95,7 @@ impl CustomResource {
         schema
     }
 
-    /// The schema of the version that is stored, which has the fields of all of them.
+    /// The schema of the stored version, which has the fields of all versions.
     #[must_use]
     pub fn schema(&self) -> Value {
         self.definition.spec.versions.first().map(schema_of).unwrap_or_default()
@@ -120,7 +120,7 @@ fn apply_rules(fields: &mut Map<String, Value>) {
     };
     let forbidden: Vec<&str> =
         parts("!has(self.", ")").filter(|(rule, _)| !rule.contains("||")).map(|it| it.1).collect();
-    // A field that is optional only next to a forbidden one is required.
+    // A field that is optional only next to a forbidden field is required.
     let is_needed = |rule: &str| {
         let first = rule.split(" || ").next().and_then(|it| it.strip_prefix("has(self."));
         first.and_then(|it| it.strip_suffix(")")).is_some_and(|it| forbidden.contains(&it))
@@ -143,8 +143,8 @@ fn apply_rules(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Replaces Kubernetes' own keywords with plain JSON Schema: null as a second type, whole numbers or text, and a map
-/// without fields other than those it names.
+/// Replaces Kubernetes' own keywords with plain JSON Schema: null as a second type, whole numbers or text, and maps
+/// without unknown fields.
 fn to_plain(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     let flag = |name: &str| fields.get(name) == Some(&Value::Bool(true));

@@ -1,17 +1,17 @@
-//! The mark that exempts an object, or all objects of a namespace, from every policy, and the namespaces that are
-//! exempt without one.
+//! The ignore annotation, which exempts an object or all objects of a namespace from every policy, and the namespaces
+//! that are exempt by default.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::ApiResource;
 use serde_json::Value;
 
-/// The annotation, or label, with any value but `false`.
+/// The key of the ignore annotation, or label. Any value but `false` exempts.
 pub const MARK: &str = "almanac.dev/ignore";
 
 /// The namespaces that are exempt by default.
 pub const EXEMPT_NAMESPACES: [&str; 1] = ["kube-system"];
 
-/// The resource of namespaces, which may bear the mark, for requests to an API server.
+/// The resource of namespaces, which may have the ignore annotation, for requests to an API server.
 #[must_use]
 pub fn namespaces() -> ApiResource {
     ApiResource {
@@ -23,21 +23,21 @@ pub fn namespaces() -> ApiResource {
     }
 }
 
-/// Whether an object with these metadata bears the mark.
+/// Whether an object with these metadata has the ignore annotation.
 #[must_use]
 pub fn is_marked(metadata: &ObjectMeta) -> bool {
     let both = [&metadata.annotations, &metadata.labels].into_iter().flatten();
     both.filter_map(|texts| texts.get(MARK)).any(|value| exempts(value))
 }
 
-/// Whether an object with these metadata, as JSON, bears the mark.
+/// Whether an object with these metadata, as JSON, has the ignore annotation.
 #[must_use]
 pub fn is_marked_in(metadata: &Value) -> bool {
     let both = ["annotations", "labels"].map(|field| &metadata[field][MARK]);
     both.into_iter().filter_map(Value::as_str).any(exempts)
 }
 
-/// Whether the mark has a value that exempts.
+/// Whether the value of the ignore annotation exempts.
 pub(crate) fn exempts(value: &str) -> bool {
     value != "false"
 }
@@ -61,7 +61,7 @@ mod tests {
             (json!({ "labels": { MARK: "false" } }), false),
         ] {
             assert_eq!(is_marked_in(&metadata), marked, "{metadata}");
-            let typed: ObjectMeta = from_value(metadata.clone()).expect("they are metadata");
+            let typed: ObjectMeta = from_value(metadata.clone()).expect("valid metadata");
             assert_eq!(is_marked(&typed), marked, "{metadata}");
         }
     }

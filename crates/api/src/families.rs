@@ -39,29 +39,29 @@ pub static DESCRIPTORS: [&Descriptor; Family::ALL.len()] = [
 
 /// The properties of a family that differ from those of the others, except for the behavior of its policies.
 pub struct Descriptor {
-    /// The family.
+    /// The family itself.
     pub family: Family,
     /// The name of its policies on the command line.
     pub flag: &'static str,
-    /// The kinds that its policies read, other than their own and their targets.
+    /// The kinds that the policies read, in addition to their own kind and their targets.
     pub reads: &'static [Kind],
-    /// The kinds that they write, other than the replicas of their targets, which may be of any kind.
+    /// The kinds that the policies write, in addition to the replicas of their targets, which may be of any kind.
     pub writes: &'static [Kind],
     /// The controller of another project that reconciles the same objects, if one can be recognized.
     pub upstream: Option<Upstream>,
-    /// The process that reconciles them.
+    /// The process that reconciles the policies.
     pub process: Process,
-    /// The reason that a process limited to some namespaces cannot reconcile them, if so.
+    /// The reason that a process limited to some namespaces cannot reconcile the policies; `None` if it can.
     pub why_cluster_wide: Option<&'static str>,
-    /// The way in which a forecast of a cluster lists them.
+    /// The way in which a forecast of a cluster lists the policies.
     pub listing: Listing,
     /// Whether its policies have queries, which are evaluated, and whose patterns take long to check.
     pub has_queries: bool,
-    /// The nouns for a policy and its objects where no rule has a name.
+    /// The nouns for a policy and its objects, for rules without names.
     pub nouns: Nouns,
-    /// The fix for a rule that never wins, where the order of the rules decides.
+    /// The fix for a rule that never wins; `None` unless the order of the rules matters.
     pub never_wins_fix: Option<&'static str>,
-    /// The definitions of their kind and of those that come with it.
+    /// The CRDs of the kind of the policies and of its companion kinds.
     definitions: fn() -> Vec<CustomResourceDefinition>,
     check: fn(&mut ShapeCheckedObject<'_>) -> Interpretation,
     rule_field: fn(&Slim, usize) -> Option<FieldPath>,
@@ -71,25 +71,25 @@ pub struct Descriptor {
 /// The processes that reconcile policies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Process {
-    /// The controllers.
+    /// The process of the controllers.
     Controller {
-        /// Whether they do so by default. Other kinds may have definitions from another project.
+        /// Whether the controllers do so by default. Other kinds may have CRDs from another project.
         by_default: bool,
     },
-    /// The agent.
+    /// The agent for QoS levels.
     Agent,
-    /// The extender.
+    /// The scheduler extender for node units.
     Extender,
 }
 
 /// The ways to list policies in a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Listing {
-    /// All are listed. Without the permission there is no forecast.
+    /// All policies are listed. Without the permission, the forecast fails.
     Required,
-    /// All are listed. Without the permission, the forecast has none of them.
+    /// All policies are listed. Without the permission, the forecast contains no policies of the family.
     Optional,
-    /// Policies are read by their names: most objects of their kind are not policies.
+    /// Policies are read by name: most objects of their kind are not policies.
     ByName,
 }
 
@@ -104,7 +104,7 @@ pub struct Nouns {
 
 /// The outcome of checking a part: its usable value, and the findings.
 struct Checked<T> {
-    /// The usable value; `None` if there is none.
+    /// The usable value; `None` if the part is unusable.
     value: Option<T>,
     /// Errors, warnings and infos.
     findings: Vec<Finding>,
@@ -145,17 +145,17 @@ impl Descriptor {
 
     /// The descriptor of the family of a kind, if its objects are policies.
     #[must_use]
-    pub fn of_kind(kind: Kind) -> Option<&'static Descriptor> {
+    pub fn for_kind(kind: Kind) -> Option<&'static Descriptor> {
         kind.family().map(Descriptor::for_family)
     }
 
-    /// The field of a rule of a policy, by its position.
+    /// The field of a rule of a policy, by the index of the rule.
     #[must_use]
     pub fn rule_field(&self, policy: &Slim, position: usize) -> Option<FieldPath> {
         (self.rule_field)(policy, position)
     }
 
-    /// The field of a selector of a policy: of the rule at a position, or of the policy as a whole.
+    /// The field of a selector of a policy: of the rule with an index, or of the policy as a whole.
     #[must_use]
     pub fn selector_field(&self, policy: &Slim, position: Option<usize>) -> Option<FieldPath> {
         let own = (self.selector_field)(policy, position);

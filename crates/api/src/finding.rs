@@ -1,7 +1,7 @@
-//! A problem in a text or an object of a user, and its fix.
+//! A problem in a user's text or object, and its fix.
 //!
-//! One type and one table of codes, for files, for admission and for conditions. A finding has a field; files and
-//! lines are up to the code that prints it.
+//! Files, admission and conditions share this type and its table of codes. A finding has a field; the code that prints
+//! a finding adds files and lines.
 
 mod codes;
 mod fix;
@@ -16,41 +16,41 @@ pub use codes::{Code, Severity};
 pub use path::{FieldPath, Path, Segment};
 pub use span::Span;
 
-/// One mistake in an object, or one thing worth knowing about it.
+/// A mistake in an object, or a fact worth knowing about the object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Its code, which determines the severity.
+    /// The code, which determines the severity.
     pub code: Code,
-    /// The field it is about; empty when it is about the whole object or file.
+    /// The field with the problem; empty for a finding about the whole object or file.
     pub field: FieldPath,
-    /// The problem and what would be right, in Kubernetes' form but without the field: `Invalid value: "0 0 * *": a
-    /// cron expression has five fields, this has four`.
+    /// The problem and the requirement, in Kubernetes' form but without the field: `Invalid value: "0 0 * *": a cron
+    /// expression has five fields, this has four`.
     pub message: String,
-    /// The fix, where there is only one.
+    /// The fix, if only one is possible.
     pub fix: Option<Box<str>>,
-    /// The replacement for its key, or else for its value, where only one meaning is possible.
+    /// The replacement for the key of the field, or for its value, if only one meaning is possible.
     pub replacement: Option<Box<Replacement>>,
-    /// The instants at which it occurs, if any.
+    /// The instants at which the problem occurs.
     pub at: Box<[Timestamp]>,
-    /// The other object that it is about, of two that set the same.
+    /// The other object, if two objects set the same field.
     pub other: Option<Box<Identity>>,
-    /// The location in the embedded document of its field, if that is the text of a value in the object.
+    /// The location in an embedded document, if the value of a field in the object is such a document.
     pub in_text: Option<Span>,
-    /// Whether it is an info only, in spite of the severity that its code has elsewhere.
+    /// Whether the severity is info instead of the severity of the code.
     pub is_info: bool,
 }
 
-/// The only possible text.
+/// The only possible replacement for a key or a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Replacement {
-    /// A text, in quotes where it needs them.
+    /// A string, written in quotes if necessary.
     Text(Box<str>),
     /// A number, or `true` or `false`.
     Bare(Box<str>),
 }
 
 impl Replacement {
-    /// The text itself, without quotes.
+    /// The replacement without quotes.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -77,28 +77,28 @@ impl Finding {
         }
     }
 
-    /// The same with a fix.
+    /// Sets the fix.
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<Box<str>>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
-    /// The same with the only possible text, if there is one.
+    /// Sets the only possible replacement; `None` if several are possible.
     #[must_use]
     pub fn with_replacement(mut self, replacement: Option<impl Into<Box<str>>>) -> Self {
         self.replacement = replacement.map(|text| Box::new(Replacement::Text(text.into())));
         self
     }
 
-    /// The same with the only possible text as its fix.
+    /// Sets the only possible string as both the fix and the replacement.
     #[must_use]
     pub fn meaning(self, meant: impl Into<Box<str>>) -> Self {
         let meant = meant.into();
         self.with_fix(format!("write {meant}")).with_replacement(Some(meant))
     }
 
-    /// The same with the only number or truth value that a text can mean as its fix.
+    /// Sets the only number or boolean that a string can mean as both the fix and the replacement.
     #[must_use]
     pub fn meaning_bare(mut self, written: &str, meant: impl Into<Box<str>>) -> Self {
         let meant = meant.into();
@@ -108,53 +108,53 @@ impl Finding {
         self
     }
 
-    /// The same as something that is only worth knowing.
+    /// Lowers the severity to info.
     #[must_use]
     pub fn as_info(mut self) -> Self {
         self.is_info = true;
         self
     }
 
-    /// The same with the instants at which it occurs.
+    /// Sets the instants at which the problem occurs.
     #[must_use]
     pub fn with_instants(mut self, at: Vec<Timestamp>) -> Self {
         self.at = at.into();
         self
     }
 
-    /// The same about another object too.
+    /// Sets the other object.
     #[must_use]
     pub fn with_other(mut self, other: Identity) -> Self {
         self.other = Some(Box::new(other));
         self
     }
 
-    /// Its severity.
+    /// The severity by the code, unless the finding is only an info.
     #[must_use]
     pub fn severity(&self) -> Severity {
         if self.is_info { Severity::Info } else { self.code.severity() }
     }
 
-    /// The whole finding in one line, with the fix if the message does not have it already: for a condition, or a
-    /// response to `kubectl apply`.
+    /// The whole finding in one line, with the fix unless the message contains it: for a condition, or a response to
+    /// `kubectl apply`.
     #[must_use]
     pub fn sentence(&self) -> String {
         with_fix(self.headline(), self)
     }
 
-    /// The same without the field, for callers that print the field next to it.
+    /// The sentence without the field, for callers that print the field separately.
     #[must_use]
     pub fn sentence_about_field(&self) -> String {
         with_fix(self.problem().to_owned(), self)
     }
 
-    /// A value that is not valid, in Kubernetes' words.
+    /// A finding about an invalid value, in Kubernetes' words.
     #[must_use]
     pub fn invalid(code: Code, field: &Path<'_>, value: impl MessageValue, why: &str) -> Self {
         Self::new(code, field, format!("Invalid value: {}: {why}", value.in_message()))
     }
 
-    /// A required value that is missing, in Kubernetes' words.
+    /// A finding about a missing required value, in Kubernetes' words.
     #[must_use]
     pub fn required(field: &Path<'_>, why: &str) -> Self {
         let message = if why.is_empty() {
@@ -165,7 +165,7 @@ impl Finding {
         Self::new(Code::MissingField, field, message)
     }
 
-    /// A value that must not be there, in Kubernetes' words.
+    /// A finding about a value that must be absent, in Kubernetes' words.
     #[must_use]
     pub fn forbidden(code: Code, field: &Path<'_>, why: &str) -> Self {
         Self::new(code, field, format!("Forbidden: {why}"))
@@ -193,11 +193,11 @@ impl std::fmt::Display for Finding {
 
 /// The form of a value in a message: text quoted, numbers bare, both short.
 pub trait MessageValue {
-    /// The value in the form that a message has.
+    /// The value in the form of a message.
     fn in_message(&self) -> String;
 }
 
-/// The longest value a message repeats. The full value is at the location of the finding.
+/// The maximum length of a value in a message, in characters. The full value is at the location of the finding.
 const MAX_VALUE_CHARACTERS: usize = 60;
 
 impl MessageValue for str {

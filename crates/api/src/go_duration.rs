@@ -1,4 +1,4 @@
-//! Durations as programs in Go write and read them: `1m30s`, or a number of nanoseconds.
+//! Durations in the form of Go programs: `1m30s`, or a number of nanoseconds.
 
 use jiff::SignedDuration;
 
@@ -14,7 +14,7 @@ const UNITS: [(&str, u64); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Reads a text as Go's `time.ParseDuration` does; `None` for one that it rejects.
+/// Parses a string like Go's `time.ParseDuration`; `None` for a string that Go rejects.
 pub(crate) fn read(text: &str) -> Option<SignedDuration> {
     let (is_negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -50,7 +50,7 @@ fn amount(number: &str, of_unit: u64) -> Option<u64> {
     let mut nanoseconds = whole.checked_mul(of_unit)?;
     let mut of_digit = of_unit;
     for digit in fraction.bytes() {
-        // Below a nanosecond nothing is left to add.
+        // Digits below a nanosecond add nothing.
         let tenths = of_digit.checked_mul(u64::from(digit - b'0'))? / 10;
         nanoseconds = nanoseconds.checked_add(tenths)?;
         of_digit /= 10;

@@ -1,7 +1,7 @@
 //! The known kinds: their names and roles.
 //!
-//! One row a kind: the only definition of its names, and of the processes that watch its objects. Near misses
-//! are handled in `recognition`; what a family reads and writes is in its descriptor.
+//! The table has one row for each kind: the only definition of its names, and of the processes that watch its objects.
+//! The module `recognition` handles near misses; the descriptor of a family lists the kinds that it reads and writes.
 
 mod built_in;
 mod names;
@@ -21,15 +21,15 @@ pub(crate) use recognition::{
 /// The role of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Its objects are policies of a family.
+    /// The objects are policies of a family.
     Policy(Family),
-    /// Placements select from its objects, or write their decisions in them.
+    /// Placements select from the objects, or write their decisions into them.
     Hub,
-    /// Its objects have bounds, which policies set.
+    /// The objects have bounds, which policies set.
     Bounds,
-    /// Its objects have replicas, which policies set.
+    /// The objects have replicas, which policies set.
     Workload {
-        /// The default number; `None` if it is unknown.
+        /// The default number of replicas; `None` if unknown.
         absent_replicas: Option<u32>,
     },
 }
@@ -105,7 +105,7 @@ kinds! {
         short: ["ha"], namespaced: true, role: Role::Policy(Family::MetricScaling),
         followed: false, compared: true,
     }
-    /// A group of nodes with a `scale` subresource. One without a number keeps the nodes it has.
+    /// A group of nodes with a `scale` subresource. A group without a number of replicas keeps its nodes.
     ScalableNodeGroup {
         group: KARPENTER, versions: ["v1alpha1"], plural: "scalablenodegroups",
         short: ["sng"], namespaced: true, role: Role::Workload { absent_replicas: None },
@@ -117,7 +117,7 @@ kinds! {
         short: ["cronfhpa"], namespaced: true, role: Role::Policy(Family::CronScaling),
         followed: false, compared: true,
     }
-    /// Texts by key. Only those of Volcano's agent are of interest: see [`Kind::is_of_interest`].
+    /// Strings by key. Only the `ConfigMaps` of Volcano's agent are of interest: see [`Kind::is_of_interest`].
     ConfigMap {
         group: "", versions: ["v1"], plural: "configmaps",
         short: ["cm"], namespaced: true, role: Role::Policy(Family::QosLevels),
@@ -204,27 +204,27 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of this name in this group, in any version.
+    /// The kind with this name in this group, in any version.
     #[must_use]
     pub fn find(group: &str, kind: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|it| it.name() == kind && it.group() == group)
     }
 
-    /// The kind of an object.
+    /// The kind of an object; `None` for a kind that Almanac does not read.
     #[must_use]
-    pub fn of_object(object: &Identity) -> Option<Kind> {
+    pub fn for_object(object: &Identity) -> Option<Kind> {
         Kind::find(object.group(), object.kind())
     }
 
     /// The kind whose objects are the policies of a family.
     #[must_use]
-    pub fn of_family(family: Family) -> Kind {
+    pub fn for_family(family: Family) -> Kind {
         let is_of_family = |kind: &Kind| kind.family() == Some(family);
-        // A test proves that there is one for each.
+        // A test proves that every family has a kind.
         Kind::ALL.iter().copied().find(is_of_family).unwrap_or(Kind::ConfigMap)
     }
 
-    /// The family of its objects, if they are policies.
+    /// The family, if the objects of the kind are policies.
     #[must_use]
     pub fn family(self) -> Option<Family> {
         match self.role() {
@@ -233,76 +233,75 @@ impl Kind {
         }
     }
 
-    /// Whether its objects are policies, or are of a group of such kinds: all mistakes in them are of
-    /// interest.
+    /// Whether the kind is of a policy, or in an API group of policies. All mistakes in such objects are reported.
     #[must_use]
     pub(crate) fn is_ours(self) -> bool {
         self.is_policy() || is_group_of_ours(self.group())
     }
 
-    /// Whether Open Cluster Management defines it. Our definition must not replace that one.
+    /// Whether Open Cluster Management defines the kind. Our CRD must not replace that CRD.
     pub(crate) fn is_defined_by_hub(self) -> bool {
         self.group() == CLUSTERS
     }
 
-    /// Whether all its objects are watched as soon as a policy scales one. Others are read on demand, so that no
-    /// permission to list them is needed.
+    /// Whether all objects of the kind are watched once a policy scales one of them. Objects of other kinds are read on
+    /// demand, which needs no permission to list them.
     #[must_use]
     pub fn is_followed(self) -> bool {
         self.row().is_followed
     }
 
-    /// Whether one of its objects may be wrong because of another one. All mistakes of the other kinds are
-    /// visible in the object itself.
+    /// Whether an object of the kind may be wrong because of another object. Mistakes in objects of other kinds do not
+    /// depend on other objects.
     #[must_use]
     pub fn is_compared(self) -> bool {
         self.row().is_compared
     }
 
-    /// Whether its policies depend on all pods and nodes.
+    /// Whether policies of the kind depend on all pods and nodes.
     #[must_use]
     pub fn reads_pods(self) -> bool {
         matches!(self.family(), Some(Family::QosLevels | Family::Units))
     }
 
-    /// Whether its objects affect other namespaces: the agent of a cluster is not in the namespaces of the pods, scores
-    /// are in the namespaces of their clusters, and Balance counts all decisions.
+    /// Whether objects of the kind affect other namespaces. The `ConfigMap` of the agent is not in the namespaces of
+    /// the pods, scores are in the namespaces of their clusters, and Balance counts all decisions.
     #[must_use]
     pub fn counts_everywhere(self) -> bool {
         matches!(self, Kind::ConfigMap | Kind::AddOnPlacementScore | Kind::PlacementDecision)
     }
 
-    /// Whether its objects are policies.
+    /// Whether the objects of the kind are policies.
     #[must_use]
     pub fn is_policy(self) -> bool {
         self.family().is_some()
     }
 
-    /// Its role.
+    /// The role of the kind for policies.
     #[must_use]
     pub fn role(self) -> Role {
         self.row().role
     }
 
-    /// Its API group, `""` for the core group.
+    /// The API group, `""` for the core group.
     #[must_use]
     pub fn group(self) -> &'static str {
         self.row().group
     }
 
-    /// Its versions that we read, the usual one first.
+    /// The versions that Almanac reads, the usual version first.
     #[must_use]
     pub fn versions(self) -> &'static [&'static str] {
         self.row().versions
     }
 
-    /// Its usual version.
+    /// The usual version.
     #[must_use]
     pub fn version(self) -> &'static str {
         self.versions().first().copied().unwrap_or_default()
     }
 
-    /// `apps/v1`, or `v1` for the core group: its group and its usual version.
+    /// The group and the usual version: `apps/v1`, or `v1` for the core group.
     #[must_use]
     pub fn api_version(self) -> String {
         match (self.group(), self.version()) {
@@ -311,7 +310,7 @@ impl Kind {
         }
     }
 
-    /// The kind as it is written in manifests: `Deployment`.
+    /// The name of the kind in manifests: `Deployment`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
@@ -323,19 +322,19 @@ impl Kind {
         self.row().plural
     }
 
-    /// Its short names for kubectl: `deploy`.
+    /// The short names for kubectl, such as `deploy`.
     #[must_use]
     pub fn short_names(self) -> &'static [&'static str] {
         self.row().short_names
     }
 
-    /// Whether its objects are in namespaces.
+    /// Whether the kind is namespaced.
     #[must_use]
     pub fn is_namespaced(self) -> bool {
         self.row().namespaced
     }
 
-    /// Names an object of the kind.
+    /// The identity of an object of the kind.
     #[must_use]
     pub fn identity(self, namespace: &str, name: &str) -> Identity {
         let namespace = if self.is_namespaced() { namespace } else { "" };

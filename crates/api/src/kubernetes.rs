@@ -1,5 +1,5 @@
-//! The versions of Kubernetes: those that Almanac is tested on, the oldest that it starts on, and those that bring
-//! behavior that checks depend on. Documents and commands that name a version take it from here; a test compares them.
+//! The versions of Kubernetes: the tested versions, the oldest versions that Almanac starts on, and the versions that
+//! change a check. Documents and commands use these versions; a test compares them.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct KubernetesMinor(u16);
 
 impl KubernetesMinor {
-    /// The versions that every release is tested on, the oldest first. The newest one is tested in every run.
+    /// The versions that every release is tested on, the oldest first. Every test run uses the newest version.
     pub const TESTED: [Self; 3] = [Self(35), Self(36), Self(37)];
 
     /// The oldest version that the controllers, the webhook and the extender start on, without a promise.
@@ -23,7 +23,7 @@ impl KubernetesMinor {
 
     /// The version in the `major` and `minor` of a server, such as `1` and `37+`.
     #[must_use]
-    pub fn of_server(major: &str, minor: &str) -> Option<Self> {
+    pub fn from_server(major: &str, minor: &str) -> Option<Self> {
         let digits = minor.trim_end_matches(|character: char| !character.is_ascii_digit());
         (major == "1").then(|| digits.parse().ok().map(Self)).flatten()
     }
@@ -38,7 +38,7 @@ impl Display for KubernetesMinor {
 impl FromStr for KubernetesMinor {
     type Err = String;
 
-    /// Reads `1.37`, and ignores a patch version: `v1.37.2`.
+    /// Parses `1.37`, and ignores a patch version: `v1.37.2`.
     fn from_str(text: &str) -> Result<Self, String> {
         let version = text.strip_prefix('v').unwrap_or(text);
         let mut parts = version.split('.');
@@ -72,11 +72,11 @@ mod tests {
 
     #[test]
     fn the_version_of_a_server_may_have_a_suffix() {
-        let of = KubernetesMinor::of_server;
-        assert_eq!(of("1", "37"), Some(KubernetesMinor::SCALES_TO_ZERO));
-        assert_eq!(of("1", "33+"), Some(KubernetesMinor::OLDEST));
-        assert_eq!(of("1", ""), None);
-        assert_eq!(of("2", "37"), None);
+        let version = KubernetesMinor::from_server;
+        assert_eq!(version("1", "37"), Some(KubernetesMinor::SCALES_TO_ZERO));
+        assert_eq!(version("1", "33+"), Some(KubernetesMinor::OLDEST));
+        assert_eq!(version("1", ""), None);
+        assert_eq!(version("2", "37"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
-/// An instant; `None` if it is invalid or before 1970: none of our statuses is that old.
+/// An instant; `None` if it is invalid or before 1970, as no status of Almanac is that old.
 pub(crate) fn instant(value: &Value) -> Option<Timestamp> {
     let at: Timestamp = value.as_str()?.parse().ok()?;
     Some(whole_second(at)).filter(|at| *at >= Timestamp::UNIX_EPOCH)
@@ -21,12 +21,12 @@ pub(crate) fn count(value: &Value) -> Option<u32> {
     u32::try_from(number).ok()
 }
 
-/// The same number as the typed status has it.
+/// A number of replicas in the type of the status fields.
 pub(crate) fn number(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// The last whole second at or before an instant: the API has no finer time.
+/// The last whole second at or before an instant: times in the API have whole seconds.
 pub(crate) fn whole_second(at: Timestamp) -> Timestamp {
     let fraction = SignedDuration::from_nanos(i64::from(at.subsec_nanosecond()));
     let truncated = at.checked_sub(fraction).unwrap_or(at);
@@ -37,12 +37,12 @@ pub(crate) fn whole_second(at: Timestamp) -> Timestamp {
     }
 }
 
-/// An instant as the typed status has it.
+/// An instant in the type of the status fields.
 pub(crate) fn time(at: Timestamp) -> Time {
     Time(whole_second(at))
 }
 
-/// A text of at most this many characters, with a hint where it was truncated.
+/// Truncates a string to at most this many characters, and marks the truncation.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
         return text.to_owned();

@@ -10,9 +10,9 @@
 //! | [`families`] | a descriptor of each family, from which all lists of families are derived, and the meaning of its objects |
 //! | [`slim`] | the slim forms of what policies act on |
 //! | [`finding`] | problems, with field, message and fix |
-//! | [`status`] | the way back: the engine's policy state as the status of an object |
-//! | [`exempt`], [`policy_clock`] | the mark that exempts an object, the clock that policies follow |
-//! | `promql`, `schedule`, `go_duration`, `near_name` | queries, schedules, durations, and names that are slips |
+//! | [`status`] | the policy state of the engine as the status of an object |
+//! | [`exempt`], [`policy_clock`] | the ignore annotation, the policy clock |
+//! | `promql`, `schedule`, `go_duration`, `near_name` | queries, schedules, durations, and mistyped names |
 //! | [`writing`] | from JSON to YAML |
 //!
 //! The behavior of policies is up to `almanac-engine`; printing findings and sending statuses is up to the callers.
@@ -36,7 +36,7 @@
 //! | how text becomes a tree; the parts of a discovered file that are read | `reading.rs` and its directory; a document in a `ConfigMap`: `reading/embedded.rs` |
 //! | templates that stand for pods | `reading/pods.rs` |
 //! | queries of Prometheus | `promql.rs`; which of them need no Prometheus: `families/metric_scaling/query.rs` |
-//! | words of other languages in an expression | `families/placement/cel_words.rs` |
+//! | keywords of other languages in an expression | `families/placement/cel_words.rs` |
 //! | what expressions read of a cluster | `slim/hub.rs` |
 //! | what the world keeps of a pod or node | `slim.rs`, `slim/units.rs` |
 //! | a `ConfigMap` of the agent | `families/qos_levels.rs`, `objects/agent_config.rs` |

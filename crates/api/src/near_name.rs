@@ -1,30 +1,31 @@
-//! Names of objects that differ by so small a slip that one is probably meant where the other is written. The caller
-//! supplies the objects, and draws the conclusion.
+//! Names of objects that differ by a slip so small that one name is probably a typo of the other. The caller supplies
+//! the objects, and reports the finding.
 //!
 //! Names that differ on purpose often differ little too: `web-1` and `web-2`, `shop-eu` and `shop-us`, `cart` and
-//! `card`. So a slip is in one word only, of several letters, and neither in a digit nor in the first letter.
+//! `card`. So a slip is in a single word of several letters, and neither in a digit nor in the first letter.
 
-/// The maximum number of pairs of names compared for one place or one search of directories. More pairs take longer
-/// than all other checks.
-pub(crate) const MOST_COMPARISONS: usize = 1_000_000;
+/// The maximum number of pairs of names compared for one place or one search of directories. More comparisons would
+/// take longer than all other checks.
+pub(crate) const MAX_COMPARISONS: usize = 1_000_000;
 
 /// The separators of the words of a name.
 const SEPARATORS: [char; 2] = ['-', '.'];
 
-/// The shortest words in which a letter may be missing, added, or swapped with its neighbor.
+/// The minimum length of a word with a missing, added or transposed letter.
 const SHORT_WORD: usize = 4;
 
-/// The shortest words in which a letter may be another one: many words that are shorter differ in one.
+/// The minimum length of a word with a replaced letter: many shorter words differ in one letter.
 const LONG_WORD: usize = 6;
 
-/// The shortest words that may be the beginning of another one, and the most letters that may follow them there.
+/// The minimum length of a word that may be a truncated form of a longer word, and the maximum number of missing
+/// letters.
 const BEGINNING: usize = 5;
-const MOST_ENDING: usize = 3;
+const MAX_ENDING: usize = 3;
 
-/// The rest of `front` and `back` where they are written in full.
+/// The ending that turns `front` and `back` into `frontend` and `backend`.
 const END: &[u8] = b"end";
 
-/// The one of these names that was probably meant, unless two of them are equally near.
+/// The name that was probably meant; `None` if two names are equally near.
 pub(crate) fn nearest_name<'a>(
     written: &str,
     names: impl Iterator<Item = &'a str>,
@@ -45,9 +46,9 @@ pub(crate) fn nearest_name<'a>(
     nearest.filter(|_| !is_tied).map(|(_, name)| name)
 }
 
-/// The number of letters in which two names differ, if one is probably a slip of the other.
+/// The number of letters in which two names differ; `None` unless one is probably a typo of the other.
 pub(crate) fn slip(one: &str, other: &str) -> Option<usize> {
-    let is_far = one.len().abs_diff(other.len()) > MOST_ENDING;
+    let is_far = one.len().abs_diff(other.len()) > MAX_ENDING;
     if is_far || one == other || !have_same_start(one.as_bytes(), other.as_bytes()) {
         return None;
     }
@@ -87,7 +88,7 @@ fn slip_of_word(one: &[u8], other: &[u8]) -> Option<usize> {
         }
         ([_], [_]) => short.len() >= LONG_WORD,
         ([], ending) if after == 0 => {
-            let is_ending = ending.len() <= MOST_ENDING && short.len() >= BEGINNING;
+            let is_ending = ending.len() <= MAX_ENDING && short.len() >= BEGINNING;
             is_ending || ending == END && short.len() >= SHORT_WORD
         }
         _ => false,
@@ -99,7 +100,7 @@ fn have_same_start(one: &[u8], other: &[u8]) -> bool {
     one.first() == other.first()
 }
 
-/// The number of bytes that two texts have in common at their start.
+/// The length in bytes of the common start of two byte strings.
 fn in_common<'a>(one: impl Iterator<Item = &'a u8>, other: impl Iterator<Item = &'a u8>) -> usize {
     one.zip(other).take_while(|(one, other)| one == other).count()
 }
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_names_that_are_equally_near_none_is_meant() {
+    fn no_name_is_meant_if_two_are_equally_near() {
         let nearest = |names: &[&'static str]| nearest_name("shop-front", names.iter().copied());
         assert_eq!(nearest(&["shop-frontend", "cart"]), Some("shop-frontend"));
         assert_eq!(nearest(&["shop-frontend", "shop-fronts"]), Some("shop-fronts"));

@@ -1,37 +1,37 @@
-//! The setting of the clock that policies follow, relative to the clock of the system and the API server.
+//! The setting of the policy clock, relative to the clock of the system and the API server.
 //!
-//! Neither clock is read here.
+//! This module reads no clock.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The policy clock: ahead of the system clock, and from an instant on faster than it.
+/// The policy clock: ahead of the system clock, and faster from an instant on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PolicyClock {
-    /// The lead over the system clock until then.
+    /// The lead over the system clock until `since`.
     ahead: SignedDuration,
-    /// The instant at which it was set, by the system clock.
+    /// The instant from which the rate applies, by the system clock.
     since: Timestamp,
-    /// The seconds of the policy clock per second since then.
+    /// The seconds of the policy clock per second after `since`.
     rate: u32,
 }
 
 impl PolicyClock {
-    /// The system clock.
+    /// The policy clock that equals the system clock.
     pub const REAL: PolicyClock = PolicyClock::ahead_by(SignedDuration::ZERO);
 
-    /// As fast as the system clock, and ahead of it by this duration.
+    /// A policy clock as fast as the system clock, and ahead by this duration.
     #[must_use]
     pub const fn ahead_by(ahead: SignedDuration) -> Self {
         Self { ahead, since: Timestamp::UNIX_EPOCH, rate: 1 }
     }
 
-    /// The same, but from this instant of the system clock on, `rate` seconds pass per second.
+    /// Sets the rate: from this instant of the system clock on, `rate` seconds pass per second.
     #[must_use]
     pub fn faster(self, since: Timestamp, rate: u32) -> Self {
         Self { ahead: self.ahead, since, rate: rate.max(1) }
     }
 
-    /// The instant from which it runs at its rate, by the system clock.
+    /// The instant from which the rate applies, by the system clock.
     #[must_use]
     pub fn since(self) -> Timestamp {
         self.since
@@ -43,7 +43,7 @@ impl PolicyClock {
         self.rate
     }
 
-    /// The time of the policy clock at an instant of the system clock; the last instant there is for anything later.
+    /// The time of the policy clock at an instant of the system clock; at most the last possible instant.
     #[must_use]
     pub fn shown_at(self, real: Timestamp) -> Timestamp {
         let passed = real.duration_since(self.since).max(SignedDuration::ZERO);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_faster_clock_is_as_far_ahead_as_before_until_it_is_set_and_gains_from_then_on() {
+    fn a_faster_clock_starts_from_its_lead_and_gains_from_then_on() {
         let ahead = PolicyClock::ahead_by(SignedDuration::from_hours(2));
         let clock = ahead.faster(at("2026-03-02T12:00:00Z"), 60);
         for (real, expected) in [

@@ -1,12 +1,13 @@
-//! `PromQL`, the query language of Prometheus: whether a text is a query, the type of its result, and its parts.
+//! `PromQL`, the query language of Prometheus: whether a string is a query, the type of its result, and its parts.
 //!
 //! The language is that of Prometheus 3.16 with its experimental functions and modifiers, because the Prometheus that
-//! receives a query may have them on. In addition, `holt_winters` is known, the name of
-//! `double_exponential_smoothing` in version 2. Names with letters beyond ASCII must be quoted, as by default.
+//! receives a query may have enabled these. In addition, `holt_winters` is accepted, the name of
+//! `double_exponential_smoothing` in version 2. Names with characters beyond ASCII must be quoted, as by default.
 //!
-//! A query becomes its nodes in the order of evaluation: the operands of a node are before it. There is no tree, so
-//! nothing that reads a query recurses, however long or deep it is. The time is linear in the length, which is limited,
-//! and so are the brackets around an expression. What Almanac can evaluate by itself is up to the family of autoscalers.
+//! A parsed query is a list of nodes in the order of evaluation: the operands of a node precede the node. Without a
+//! tree, no reader of a query recurses, however long or deep the query is. The time is linear in the length. The length
+//! and the number of nested brackets are limited. The family of autoscalers selects the queries that Almanac evaluates
+//! by itself.
 
 mod clauses;
 mod durations;
@@ -23,22 +24,22 @@ use almanac_engine::metric_scaling::PatternBudget;
 use lexer::{Kind, Lexer};
 use parser::Parser;
 
-/// The most characters of a query, as in the CRD.
-const MOST_CHARACTERS: usize = 4096;
-/// The most open brackets: parentheses, calls, aggregations. Durations may have as many of their own.
-const MOST_NESTED: usize = 100;
-/// The most characters of a query that a message repeats.
-const MOST_REPEATED: usize = 30;
+/// The maximum number of characters of a query, as in the CRD.
+const MAX_CHARACTERS: usize = 4096;
+/// The maximum number of open brackets: parentheses, calls, aggregations. The limit applies separately to durations.
+const MAX_NESTED: usize = 100;
+/// The maximum number of characters of a query that a message repeats.
+const MAX_REPEATED: usize = 30;
 
 /// The label with the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
 
-/// A query.
+/// A valid query.
 #[derive(Debug)]
 pub(crate) struct ParsedQuery {
     /// The type of the result.
     pub(crate) result: Type,
-    /// Its nodes. The operands of a node are the last results before it.
+    /// The nodes. The operands of a node are the last results before the node.
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -51,12 +52,12 @@ pub(crate) enum Type {
     Vector,
     /// Several samples of each series.
     Range,
-    /// A text.
+    /// A string.
     Text,
 }
 
-/// Whether two texts are the same query: they have the same words, wherever spaces and comments are. Texts that are
-/// not queries are the same if they look the same.
+/// Whether two strings are the same query: the words are equal, regardless of spaces and comments. Strings that are not
+/// queries are equal if they look the same.
 #[must_use]
 pub fn is_same_query(one: &str, other: &str) -> bool {
     let (mut words, mut others) = (Lexer::new(one), Lexer::new(other));
@@ -83,39 +84,39 @@ pub fn is_same_query(one: &str, other: &str) -> bool {
 pub(crate) enum Node {
     /// A number.
     Number(f64),
-    /// A text.
+    /// A string.
     Text,
     /// The last samples of series.
     Selector(Selector),
     /// The samples of series in a period.
     Range(Selector),
-    /// The results of its operand in a period.
+    /// The results of the operand in a period.
     Subquery,
-    /// Its operand with the other sign.
+    /// The operand with the opposite sign.
     Negation,
     /// An operator between two operands.
     Binary { operator: &'static str, matches_labels: bool },
-    /// An aggregation of its last operand; the one before it is the parameter.
+    /// An aggregation of the last operand; an operand before that is the parameter.
     Aggregation { name: &'static str, operands: usize, groups: bool },
     /// A call of a function.
     Call { name: &'static str, operands: usize },
 }
 
-/// A selection of series, and its time.
+/// A selector of series, and whether its time is modified.
 #[derive(Debug)]
 pub(crate) struct Selector {
-    /// The conditions for their labels, [`METRIC_NAME`] included.
+    /// The conditions for the labels, including [`METRIC_NAME`].
     pub(crate) matchers: Vec<Matcher>,
-    /// Whether it has `offset`, `@`, `anchored` or `smoothed`.
+    /// Whether the selector has `offset`, `@`, `anchored` or `smoothed`.
     pub(crate) is_modified: bool,
 }
 
 /// A condition for a label.
 #[derive(Debug)]
 pub(crate) struct Matcher {
-    /// The label.
+    /// The name of the label.
     pub(crate) label: String,
-    /// The comparison with its value.
+    /// The comparison with the value of the label.
     pub(crate) comparison: Comparison,
     /// The value to compare with.
     pub(crate) value: String,
@@ -134,23 +135,23 @@ pub(crate) enum Comparison {
     MatchesNot,
 }
 
-/// The reason that a text is not a query.
+/// The reason that a string is not a query.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
-    /// The byte of the text.
+    /// The byte index of the problem in the query.
     pub(crate) at: usize,
     /// The problem, with the line and the word.
     pub(crate) message: String,
-    /// The fix.
+    /// The fix, if known.
     pub(crate) fix: Option<String>,
     /// The query that was probably meant, for two or more vectors in an aggregation of one.
     pub(crate) joined: Option<String>,
 }
 
-/// Parses a query. Patterns beyond the budget are not checked.
+/// Parses a query. Regular expressions beyond the budget are not checked.
 pub(crate) fn parse(text: &str, patterns: &mut PatternBudget) -> Result<ParsedQuery, Refusal> {
-    if text.chars().nth(MOST_CHARACTERS).is_some() {
-        let message = format!("longer than {MOST_CHARACTERS} characters");
+    if text.chars().nth(MAX_CHARACTERS).is_some() {
+        let message = format!("longer than {MAX_CHARACTERS} characters");
         return Err(Refusal::too_much(0, message));
     }
     Parser::new(text, patterns).query()
@@ -167,11 +168,11 @@ impl Refusal {
         Refusal { fix: Some(fix), ..Refusal::new(at, message) }
     }
 
-    /// Refuses a word at a byte, with the text before it.
-    fn of_word(text: &str, at: usize, message: &str) -> Refusal {
+    /// Refuses the word at a byte, with the text before the word.
+    fn for_word(text: &str, at: usize, message: &str) -> Refusal {
         let before = text.get(..at).unwrap_or(text);
         let line = before.trim_end().lines().last().unwrap_or_default().trim();
-        let beginning = line.char_indices().rev().nth(MOST_REPEATED - 1).map_or(0, |(at, _)| at);
+        let beginning = line.char_indices().rev().nth(MAX_REPEATED - 1).map_or(0, |(at, _)| at);
         let after = match (&line[beginning..], beginning) {
             ("", _) => String::new(),
             (excerpt, 0) => format!(", after {excerpt:?}"),
@@ -181,7 +182,7 @@ impl Refusal {
     }
 }
 
-/// The line of a byte, if there are several.
+/// The line of a byte for a message; empty for a query of one line.
 fn in_line(text: &str, at: usize) -> String {
     if !text.trim().contains('\n') {
         return String::new();

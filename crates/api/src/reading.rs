@@ -1,8 +1,8 @@
-//! From text to trees with the position of every value.
+//! Converts text to trees with the position of every value.
 //!
-//! Text is read as kubectl reads it: documents are split at `---` lines, scalars are those of YAML
-//! 1.1, and a text that starts with `{` is first read as JSON. The result is a tree of plain JSON
-//! values with positions; the caller interprets the values.
+//! Text is read as kubectl reads it: documents are split at `---` lines, scalars follow YAML 1.1, and a text that
+//! starts with `{` is first read as JSON. The result is a tree of plain JSON values with positions; the caller
+//! interprets the values.
 
 mod agent_config_name;
 mod claim;

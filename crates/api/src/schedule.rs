@@ -1,5 +1,5 @@
-//! From a rule's expression and its zone to its firings, with fixes for those that are unusable or hardly meant as
-//! written.
+//! Converts a rule's expression and time zone to firings, with fixes for expressions that are unusable or probably a
+//! mistake.
 
 use almanac_calendar::{Cron, CronError, CronErrorKind, CronNote, Firings, Zone};
 
@@ -30,7 +30,7 @@ pub(crate) fn check_firings(
     Some(cron?.in_zone(zone?))
 }
 
-/// The fix for an expression that cannot be used, if its message does not end with the fix.
+/// The fix for an unusable expression; `None` if the message already ends with the fix.
 fn instead_of(error: &CronError, zone_of_rule: Option<&str>) -> Option<String> {
     if let Some(instead) = error.instead() {
         return Some(format!("write {instead:?}"));
@@ -80,7 +80,7 @@ fn code_and_fix(note: &CronNote, schedule: &str) -> (Code, String) {
     }
 }
 
-/// A zone by its name; an absent one is UTC.
+/// Looks up a time zone by name; an absent name is UTC.
 pub(crate) fn check_zone(
     name: Option<&str>,
     field: &Path<'_>,

@@ -1,8 +1,8 @@
 //! Checks an object against the schema of its kind, and reports all mistakes.
 //!
-//! The schemas are those of the CRDs, so the findings are those of an API server. They cover the whole object, and
-//! each has a fix. A value that does not fit is omitted or replaced by an empty one, so that the rest of the object
-//! can be checked.
+//! The schemas are those of the CRDs, so the findings match the errors of an API server. The findings cover the whole
+//! object, and each finding has a fix. A value that does not fit is omitted or replaced by an empty one, so that the
+//! rest of the object can be checked.
 
 mod form;
 mod metadata;
@@ -37,7 +37,7 @@ pub(crate) struct Shape {
     properties: BTreeMap<String, Shape>,
     items: Option<Box<Shape>>,
     values: Option<Box<Shape>>,
-    /// The names of the fields of each map around this one, the innermost first.
+    /// The names of the fields of each enclosing map, the innermost first.
     around: Vec<Vec<String>>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Shape {
 pub(crate) struct Level<'a> {
     pub(crate) path: &'a Path<'a>,
     pub(crate) entries: &'a [Entry],
-    /// The map around it; `None` for the outermost one.
+    /// The enclosing map; `None` for the outermost map.
     pub(crate) around: Option<&'a Level<'a>>,
 }
 
@@ -64,14 +64,14 @@ enum ShapeKind {
 }
 
 impl Shape {
-    /// Reads a schema in the form of a CRD.
+    /// Converts a schema in the form of a CRD.
     pub(crate) fn from_schema(schema: &Json) -> Self {
         let mut shape = Self::read(schema);
         shape.surround(&[]);
         shape
     }
 
-    /// Notes the fields of the maps around this shape, here and in its parts.
+    /// Records the fields of the enclosing maps, in this shape and in its parts.
     fn surround(&mut self, around: &[Vec<String>]) {
         let mut within = around.to_vec();
         if self.kind == ShapeKind::Map {
@@ -132,7 +132,7 @@ impl Shape {
         self.properties.insert(name.to_owned(), shape);
     }
 
-    /// Checks a value; the returned value fits.
+    /// Checks a value, and returns one that fits the schema.
     pub(crate) fn examine(
         &self,
         node: &Node,
@@ -213,7 +213,7 @@ impl Shape {
         Json::Object(fitting)
     }
 
-    /// Whether an API server drops a field before it looks at it: one that is null, and may be absent but not null.
+    /// Whether an API server drops a field before validation: the field is null, and may be absent but not null.
     fn drops(&self, entry: &Entry) -> bool {
         let is_null = matches!(entry.value.value, Value::Null);
         let field = self.properties.get(&*entry.key).filter(|_| is_null);
@@ -251,7 +251,7 @@ impl Shape {
         Json::Array(fitting)
     }
 
-    /// Items that have keys must differ in them.
+    /// Checks that items with keys have different keys.
     fn examine_keys(&self, items: &[Json], path: &Path<'_>, findings: &mut Vec<Finding>) {
         let [key] = self.keys.as_slice() else { return };
         let mut seen = BTreeSet::new();
@@ -265,7 +265,7 @@ impl Shape {
         }
     }
 
-    /// Whether the text is usable.
+    /// Checks a string, and returns whether it is usable.
     fn examine_text(&self, text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
         let length = text.chars().count();
         if !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text) {
@@ -369,7 +369,7 @@ impl Shape {
             (Value::Map(entries), ShapeKind::Text) if is_word_in_braces(entries) => {
                 finding.with_fix("replace the braces and their content with the value")
             }
-            // The documents of a ConfigMap are texts.
+            // The documents of a ConfigMap are strings.
             (Value::Map(_), ShapeKind::Text)
                 if matches!(path, Path::Key(Path::Key(Path::Root, "data"), _)) =>
             {
@@ -381,7 +381,7 @@ impl Shape {
         }
     }
 
-    /// The number or the truth value that a text is meant to be.
+    /// The number or the boolean that a string probably means.
     fn bare(&self, text: &str, path: &Path<'_>) -> Option<String> {
         match self.kind {
             ShapeKind::Integer => whole_number(text, path.last_key()?),
@@ -396,12 +396,12 @@ impl Shape {
         }
     }
 
-    /// The names of its fields.
+    /// The names of the fields of this map.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.properties.keys().map(String::as_str)
     }
 
-    /// A field of it.
+    /// The shape of a field of this map.
     pub(crate) fn field(&self, name: &str) -> Option<&Shape> {
         self.properties.get(name)
     }
@@ -410,8 +410,8 @@ impl Shape {
         self.fields().find(|it| it.eq_ignore_ascii_case(key))
     }
 
-    /// The part of it to which a field belongs, after `each of ` if it is a list, and the name of the field there. Of
-    /// several such parts, it is the only one that is present.
+    /// The part of this map to which a field belongs, and the name of the field in that part. A list has the prefix
+    /// `each of `. If several parts have such a field, the only present part is used.
     pub(crate) fn part_with<'s>(
         &'s self,
         key: &str,
@@ -435,12 +435,12 @@ impl Shape {
         }
     }
 
-    /// The names of the fields of each map around this one, the innermost first.
+    /// The names of the fields of each enclosing map, the innermost first.
     pub(crate) fn around(&self) -> &[Vec<String>] {
         &self.around
     }
 
-    /// Whether a value is of its type, or is meant to be.
+    /// Whether a value has the type of this shape, or probably means such a value.
     pub(crate) fn takes(&self, field: &str, value: &Node) -> bool {
         let is_number =
             |text: &str| text.parse::<f64>().is_ok() || whole_number(text, field).is_some();
@@ -482,8 +482,8 @@ fn is_word_in_braces(entries: &[Entry]) -> bool {
     matches!(entries, [entry] if entry.value.value == Value::Null)
 }
 
-/// The whole number that a text is meant to be in a field: in quotes, a duration where seconds are due, or the level that
-/// Volcano calls so. One that begins with 0 may be in another base.
+/// The whole number that a string probably means: a quoted number, a duration in a field of seconds, or Volcano's name
+/// of a level. A number that starts with 0 may have another base, so it is not used.
 fn whole_number(text: &str, field: &str) -> Option<String> {
     if let Ok(number) = text.parse::<i64>() {
         let number = number.to_string();

@@ -1,8 +1,8 @@
-//! The slim forms of the objects that policies act on, straight from JSON.
+//! The slim forms of the objects that policies act on, read from JSON.
 //!
-//! Cheap and without findings: watches of tens of thousands of objects use the same functions as
-//! the checking of files. The slim form of a policy comes from checking; that of the objects that placements select
-//! from is in `hub`.
+//! These functions are cheap and produce no findings. Watches of tens of thousands of objects and the checks of files
+//! both use them. The checks of policies create their slim forms; the module `hub` creates those of the objects that
+//! placements select from.
 
 mod cluster_document;
 mod hub;
@@ -31,13 +31,13 @@ pub use self::units::{
     unit_pod, unit_template, watched_unit_node, watched_unit_pod,
 };
 
-/// The level of a pod.
+/// The annotation with the QoS level of a pod.
 pub const QOS_LEVEL: &str = "volcano.sh/qos-level";
-/// The level that its user has given it, while a policy sets another one.
+/// The annotation with the original QoS level, which the user set, while a policy sets another level.
 pub const ORIGINAL_QOS_LEVEL: &str = "volcano.sh/original-qos-level";
-/// The policy that sets its level.
+/// The annotation with the policy that sets the QoS level.
 pub const QOS_POLICY: &str = "almanac.dev/qos-policy";
-/// The level that the policy has set.
+/// The annotation with the QoS level that the policy has set.
 pub const QOS_APPLIED: &str = "almanac.dev/qos-applied";
 /// The annotation of a mirror pod, which stands for a pod that a node runs by itself.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -45,10 +45,10 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The default minimum of an autoscaler.
 const DEFAULT_MIN_REPLICAS: u32 = 1;
 
-/// The slim form of an object that policies act on; `None` for every other kind. A mangled number
-/// counts as unknown.
+/// The slim form of an object that policies act on; `None` for every other kind. A mangled number is treated as
+/// unknown.
 #[must_use]
-pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
+pub fn from_object(kind: Kind, object: &Value) -> Option<Slim> {
     let spec = &object["spec"];
     match kind.role() {
         Role::Workload { absent_replicas } => {
@@ -70,12 +70,12 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
 
 /// The slim form of a `scale`, which omits a zero.
 #[must_use]
-pub fn of_scale(scale: &Value) -> Workload {
+pub fn from_scale(scale: &Value) -> Workload {
     let replicas = |part: &str| number(&scale[part]["replicas"], Some(0));
     Workload { replicas: replicas("spec"), current: replicas("status") }
 }
 
-/// The fields of the spec the slim form of an object of this role is made from.
+/// The fields of the spec that the slim form of an object with this role uses.
 pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Workload { .. } => &["replicas"],
@@ -84,7 +84,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     }
 }
 
-/// The parts of a pod that levels depend on.
+/// The parts of a pod on which QoS levels depend.
 #[must_use]
 pub fn pod(object: &Value) -> Pod {
     let metadata = &object["metadata"];
@@ -93,7 +93,7 @@ pub fn pod(object: &Value) -> Pod {
     pod_of(labels(&metadata["labels"]), annotation, is_terminating, object)
 }
 
-/// The same for a pod from a watch.
+/// The parts of a watched pod on which QoS levels depend.
 #[must_use]
 pub fn watched_pod(object: &DynamicObject) -> Pod {
     let metadata = &object.metadata;
@@ -103,7 +103,7 @@ pub fn watched_pod(object: &DynamicObject) -> Pod {
     pod_of(Labels::new(labels), annotation, is_terminating, &object.data)
 }
 
-/// The annotations of an object about its level.
+/// The annotations of an object about its QoS level.
 #[must_use]
 pub fn level_annotations(metadata: &ObjectMeta) -> QosAnnotations {
     level_in(|key| Some(metadata.annotations.as_ref()?.get(key)?.as_str()))
@@ -138,7 +138,7 @@ fn pod_of<'a>(
     pod
 }
 
-/// A score, if it is one.
+/// Reads a score; `None` for an invalid value.
 pub(crate) fn score(value: &Value) -> Option<Score> {
     value.as_i64().and_then(Score::new)
 }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn workload(kind: Kind, spec: &Value) -> Option<u32> {
-        match of_data(kind, &json!({ "spec": spec })) {
+        match from_object(kind, &json!({ "spec": spec })) {
             Some(Slim::Workload(workload)) => workload.replicas,
             other => panic!("{other:?} is no workload"),
         }
@@ -226,7 +226,7 @@ mod tests {
     fn an_absent_replica_count_is_zero_once_a_controller_has_observed_the_object() {
         let current = |status: Value| {
             let object = json!({ "spec": { "replicas": 8 }, "status": status });
-            match of_data(Kind::Deployment, &object) {
+            match from_object(Kind::Deployment, &object) {
                 Some(Slim::Workload(workload)) => workload.current,
                 other => panic!("{other:?} is no workload"),
             }
@@ -247,7 +247,8 @@ mod tests {
                 (json!({ "minReplicas": 0 }), Some(0), None),
                 (json!({ "minReplicas": "two", "maxReplicas": [] }), None, None),
             ] {
-                let Some(Slim::Autoscaler(bounds)) = of_data(kind, &json!({ "spec": spec })) else {
+                let Some(Slim::Autoscaler(bounds)) = from_object(kind, &json!({ "spec": spec }))
+                else {
                     panic!("{kind:?} has bounds")
                 };
                 assert_eq!((bounds.min_replicas, bounds.max_replicas), (min, max), "{spec}");
@@ -263,13 +264,13 @@ mod tests {
             (json!({}), Some(0)),
             (json!({ "spec": { "replicas": "many" } }), None),
         ] {
-            assert_eq!(of_scale(&scale).replicas, replicas, "{scale}");
+            assert_eq!(from_scale(&scale).replicas, replicas, "{scale}");
         }
     }
 
     #[test]
     fn only_data_has_a_slim_form_of_its_own() {
-        let is_data = |kind: &&Kind| of_data(**kind, &Value::Null).is_some();
+        let is_data = |kind: &&Kind| from_object(**kind, &Value::Null).is_some();
         let data: Vec<_> = Kind::ALL.iter().filter(is_data).map(|it| it.name()).collect();
         let expected = "ScalableNodeGroup ManagedCluster ManagedClusterSet AddOnPlacementScore \
                         PlacementDecision FederatedHPA HorizontalPodAutoscaler Deployment \

@@ -1,8 +1,8 @@
 //! The policy state as the status of an object, and back.
 //!
-//! Writing produces the typed status. Reading is lenient and works on raw JSON: a status can be
-//! edited manually, truncated by another tool or written by another release, and only its mangled
-//! parts are ignored. The controllers decide whether to send a status, and send it.
+//! Writing produces the typed status. Reading is lenient and works on raw JSON: a status can be edited manually,
+//! truncated by another tool or written by another release, and only its mangled parts are ignored. The controllers
+//! send the status if necessary.
 
 pub mod conditions;
 pub mod cron_federated_hpa;

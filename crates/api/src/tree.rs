@@ -11,37 +11,37 @@ use crate::finding::{FieldPath, Segment, Span};
 /// A value and its location.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// Its location in the text. That of an alias is the location of its anchor.
+    /// The location in the text. An alias has the location of its anchor.
     pub span: Span,
-    /// Its content.
+    /// The value without its location.
     pub value: Value,
 }
 
-/// A JSON value. A copy shares its lists and maps with the original, so that it takes no memory for them.
+/// A JSON value. A copy shares its lists and maps with the original, and needs no memory for them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
-    /// `null`, or nothing at all.
+    /// `null`, or an empty scalar.
     Null,
     /// `true` or `false`.
     Bool(bool),
     /// A whole number that fits 64 bits, or a float.
     Number(Number),
-    /// Text.
+    /// A string.
     Text(Box<str>),
-    /// A list.
+    /// A list of values.
     List(Arc<[Node]>),
-    /// A map in the order it was written; each key once.
+    /// A map in written order, without duplicate keys.
     Map(Arc<[Entry]>),
 }
 
-/// A key with its value.
+/// An entry of a map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// The key, as JSON has it.
+    /// The key, as in JSON.
     pub key: Box<str>,
     /// The location of the key.
     pub key_span: Span,
-    /// Its value.
+    /// The value of the entry.
     pub value: Node,
 }
 
@@ -61,7 +61,7 @@ impl Node {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The text, when it is text.
+    /// The string; `None` for any other value.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match &self.value {
@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// The items, when it is a list.
+    /// The items; `None` for a value that is not a list.
     #[must_use]
     pub fn as_list(&self) -> Option<&[Node]> {
         match &self.value {
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// A value that was never in a file: nothing in it has a location.
+    /// Converts a JSON value, which has no locations.
     #[must_use]
     pub fn from_json(value: &serde_json::Value) -> Node {
         use serde_json::Value as Json;
@@ -102,7 +102,7 @@ impl Node {
         Node { span, value }
     }
 
-    /// The same value without positions.
+    /// Converts the value to JSON, without locations.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
@@ -120,10 +120,10 @@ impl Node {
         }
     }
 
-    /// The location to show in a finding about a field.
+    /// The location for a finding about a field.
     ///
     /// For a value on one line, this is the value. For a list, a map, or a field whose name is wrong (`at_key`), it is
-    /// the key. For an absent field, it is the nearest field around it.
+    /// the key. For an absent field, it is the nearest enclosing field.
     #[must_use]
     pub fn locate(&self, path: &FieldPath, at_key: bool) -> Span {
         let mut node = self;
@@ -146,7 +146,7 @@ impl Node {
         }
     }
 
-    /// The key a map begins with, or the value itself.
+    /// The location of the first key of a map, or of the value itself.
     fn first_key(&self) -> Span {
         match &self.value {
             Value::Map(entries) => entries.first().map_or(self.span, |entry| entry.key_span),
@@ -155,13 +155,13 @@ impl Node {
     }
 }
 
-/// Whether text means itself in YAML without quotes, and not a number, a boolean or nothing.
+/// Whether a string without quotes is a string in YAML, and not a number, a boolean or null.
 #[must_use]
 pub fn reads_as_text(text: &str) -> bool {
     matches!(scalar::resolve(text), scalar::Scalar::Text)
 }
 
-/// Kubernetes keeps whole numbers of 64 bits; anything larger is a float to it.
+/// Converts a number to the form of Kubernetes, in which whole numbers beyond 64 bits are floats.
 pub(crate) fn as_kubernetes_keeps(number: Number) -> Number {
     match number.as_u64() {
         Some(large) if i64::try_from(large).is_err() => {

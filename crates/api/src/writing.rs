@@ -1,4 +1,4 @@
-//! From JSON to YAML that reads back as the same JSON: a whole value, or a document as it is written.
+//! Converts JSON to YAML that reads back as the same JSON: a whole value, or a stream of JSON.
 
 use std::io::{self, Write};
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::reading::{MERGE_KEY, reads_as_text};
 
-/// The reason that nothing could be written.
+/// The error of a failed conversion to YAML.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write YAML: {0}")]
 pub struct WriteError(libyaml_safer::Error);
 
-/// Writes each value as a document of its own.
+/// Writes each value as a separate document.
 pub fn to_yaml(documents: &[Value]) -> Result<String, WriteError> {
     let mut bytes = Vec::new();
     let mut emitter = Emitter::new();
@@ -24,28 +24,28 @@ pub fn to_yaml(documents: &[Value]) -> Result<String, WriteError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A writer of JSON whose output is the same document as YAML. All output is passed on immediately, so that memory
+/// A writer that accepts JSON and writes the same document as YAML. The output is written immediately, so the memory
 /// does not grow with the document.
 pub struct JsonAsYaml<'a> {
     emitter: Emitter<'a>,
-    /// The text or the number that has begun, as far as it is known.
+    /// The bytes of the current string or number so far.
     scalar: Vec<u8>,
     part: DocumentPart,
 }
 
-/// The part of a document that the next byte of JSON belongs to.
+/// The part of the document to which the next byte of JSON belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DocumentPart {
     Structure,
     Text,
-    /// After a backslash in a text.
+    /// After a backslash in a string.
     Escape,
     /// A number, a boolean or `null`.
     Word,
 }
 
 impl<'a> JsonAsYaml<'a> {
-    /// Begins the document.
+    /// Starts the document.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ impl<'a> JsonAsYaml<'a> {
         emitter.set_output(output);
         emitter.set_width(-1);
         emitter.set_unicode(true);
-        emitter.emit(Event::stream_start(Encoding::Utf8)).map_err(of_writing)?;
-        emitter.emit(Event::document_start(None, &[], true)).map_err(of_writing)?;
+        emitter.emit(Event::stream_start(Encoding::Utf8)).map_err(into_io_error)?;
+        emitter.emit(Event::document_start(None, &[], true)).map_err(into_io_error)?;
         Ok(JsonAsYaml { emitter, scalar: Vec::new(), part: DocumentPart::Structure })
     }
 
@@ -66,9 +66,9 @@ impl<'a> JsonAsYaml<'a> {
     ///
     /// If the rest cannot be written to the output.
     pub fn end(mut self) -> io::Result<()> {
-        self.emitter.emit(Event::document_end(true)).map_err(of_writing)?;
-        self.emitter.emit(Event::stream_end()).map_err(of_writing)?;
-        self.emitter.flush().map_err(of_writing)
+        self.emitter.emit(Event::document_end(true)).map_err(into_io_error)?;
+        self.emitter.emit(Event::stream_end()).map_err(into_io_error)?;
+        self.emitter.flush().map_err(into_io_error)
     }
 
     fn take(&mut self, byte: u8) -> io::Result<()> {
@@ -76,7 +76,7 @@ impl<'a> JsonAsYaml<'a> {
             (DocumentPart::Text, b'"') => {
                 self.scalar.push(byte);
                 let text: String = serde_json::from_slice(&self.scalar)?;
-                emit_text(&mut self.emitter, &text).map_err(of_writing)?;
+                emit_text(&mut self.emitter, &text).map_err(into_io_error)?;
                 self.part = DocumentPart::Structure;
             }
             (DocumentPart::Text | DocumentPart::Escape, _) => {
@@ -91,7 +91,7 @@ impl<'a> JsonAsYaml<'a> {
             (_, b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {
                 if self.part == DocumentPart::Word {
                     let word = String::from_utf8_lossy(&self.scalar);
-                    emit_word(&mut self.emitter, &word).map_err(of_writing)?;
+                    emit_word(&mut self.emitter, &word).map_err(into_io_error)?;
                     self.part = DocumentPart::Structure;
                 }
                 let event = match byte {
@@ -101,7 +101,7 @@ impl<'a> JsonAsYaml<'a> {
                     b']' => Event::sequence_end(),
                     _ => return Ok(()),
                 };
-                self.emitter.emit(event).map_err(of_writing)?;
+                self.emitter.emit(event).map_err(into_io_error)?;
             }
             (_, _) => {
                 if self.part == DocumentPart::Structure {
@@ -121,14 +121,14 @@ impl Write for JsonAsYaml<'_> {
         Ok(bytes.len())
     }
 
-    /// Does nothing: a scalar is written once it is complete.
+    /// Does nothing, since a scalar is written once complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The error of the writer below, if that failed: callers distinguish its kinds.
-fn of_writing(error: libyaml_safer::Error) -> io::Error {
+/// Converts an error to the error of the underlying writer if that failed: callers distinguish its kinds.
+fn into_io_error(error: libyaml_safer::Error) -> io::Error {
     io::Error::try_from(error).unwrap_or_else(io::Error::other)
 }
 

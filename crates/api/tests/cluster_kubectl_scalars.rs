@@ -1,11 +1,10 @@
-//! Odd YAML means the same to us as to kubectl: each text is parsed by a real kubectl, and the
-//! result is compared with ours.
+//! Compares the reading of odd YAML with kubectl: a real kubectl parses each text, and the test compares both results.
 
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_harness::{Kubectl, TestResult, on_shared_cluster};
 use serde_json::Value;
 
-/// Values as they stand after `data:` in an object.
+/// Values after `data:` in an object.
 const VALUES: &[&str] = &[
     "",
     "~",
@@ -156,7 +155,7 @@ const VALUES: &[&str] = &[
     "[\n1\n]",
 ];
 
-/// Whole documents: keys, merging, anchors and the way they are split.
+/// Whole documents: keys, merging, anchors and the splitting of documents.
 const DOCUMENTS: &[&str] = &[
     "yes: 1",
     "010: 1",
@@ -218,7 +217,7 @@ async fn as_kubectl_reads(kubectl: &Kubectl, text: &str) -> Option<Value> {
     Some(first["spec"].clone())
 }
 
-/// Our reading of it. Some findings are only ours: kubectl silently takes the last of two keys.
+/// Almanac's reading of a text. Some findings are only ours: kubectl silently uses the last of two keys.
 fn as_we_read(text: &str) -> (Option<Value>, Vec<String>) {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("f", text));
@@ -226,7 +225,7 @@ fn as_we_read(text: &str) -> (Option<Value>, Vec<String>) {
     (reading.objects.first().map(|object| object.node.to_json()["spec"].clone()), codes)
 }
 
-/// `label` may leave out what is null; nulls are compared as absent. Numbers are compared by value.
+/// Normalizes a value: `label` may omit nulls, so nulls are absent. Numbers are compared by value.
 fn normal(value: Option<Value>) -> Option<Value> {
     fn clean(value: Value) -> Value {
         match value {

@@ -1,5 +1,5 @@
-//! The memory that reading a text takes at its peak, counted in bytes that are allocated at one time. The count is
-//! that of the whole process, so this program has one test. What reading allocates in all is in `memory`.
+//! The peak memory of reading a text, counted in allocated bytes. The count covers the whole process, so this program
+//! has one test. The tests in `memory` count all allocations of reading.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ const BYTES_IN_ADDITION: usize = 4_000_000;
 /// Each text has about this many bytes, so that lists of single values have just grown to twice their size.
 const SIZE: usize = 1_060_000;
 
-/// The most bytes that reading a text keeps at one time, including the result.
+/// The peak number of bytes of reading a text, including the result.
 fn peak(text: &str) -> usize {
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();
@@ -42,10 +42,10 @@ fn repeated(part: &str) -> String {
     part.repeat(SIZE / part.len())
 }
 
-/// Lists with an anchor each, one in the other, around many values.
+/// Nested lists with an anchor each, around many values.
 fn nested_anchors(levels: usize, size: usize) -> String {
     let opened = (0..levels).fold(String::new(), |mut text, level| {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "[&a{level} ");
         text
     });

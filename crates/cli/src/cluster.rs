@@ -268,7 +268,7 @@ async fn read_marks(requests: &Requests, extras: &mut ExtraObjects) -> anyhow::R
 
 /// The way to find objects of a kind; `None` if the kind is not a policy.
 fn listing(kind: Kind) -> Option<Listing> {
-    Descriptor::of_kind(kind).map(|it| it.listing)
+    Descriptor::for_kind(kind).map(|it| it.listing)
 }
 
 /// Whether all objects of a kind are listed as policies.

@@ -69,7 +69,7 @@ impl CrdsArguments {
             return custom_resources();
         }
         let is_requested = |resource: &CustomResource| {
-            let with = resource.known_kind().and_then(Controlled::of_kind);
+            let with = resource.known_kind().and_then(Controlled::for_kind);
             with.is_some_and(|with| self.controllers.contains(&PrintedController(with)))
         };
         let all = all_custom_resources().into_iter();

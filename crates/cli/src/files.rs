@@ -240,7 +240,9 @@ impl Files {
             None => source,
         };
         match bytes {
-            Ok(bytes) => read_objects(&mut self.reading, in_folder(Source::of_bytes(name, bytes))),
+            Ok(bytes) => {
+                read_objects(&mut self.reading, in_folder(Source::from_bytes(name, bytes)))
+            }
             Err(why) => self.report_unread(in_folder(Source::new(name, "")), why),
         }
     }
@@ -305,7 +307,7 @@ impl Files {
 
     fn found_source(&self, path: &Path, bytes: Vec<u8>) -> Source {
         let name = path.strip_prefix(&self.unnamed).unwrap_or(path).display().to_string();
-        Source::of_bytes(name, bytes).in_folder(self.folder_of(path)).discovered()
+        Source::from_bytes(name, bytes).in_folder(self.folder_of(path)).discovered()
     }
 
     fn folder_of(&self, file: &Path) -> Folder {

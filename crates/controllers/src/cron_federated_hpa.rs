@@ -6,7 +6,7 @@
 mod metrics;
 mod report;
 
-use almanac_api::status::conditions::{conditions, of_exempt};
+use almanac_api::status::conditions::{conditions, exempt_conditions};
 use almanac_api::status::cron_federated_hpa::{condition_states, write, write_without_policy};
 use almanac_api::status::replacing_patch;
 use almanac_engine::cron_scaling::Memory;
@@ -40,7 +40,7 @@ impl FamilyController for CronFederatedHpas {
         let memory = object.memory.as_ref();
         let mut condition_states =
             match Exempt::for_policy(&state.world.objects.exempt, policy, target) {
-                Some(exempt) => of_exempt(exempt),
+                Some(exempt) => exempt_conditions(exempt),
                 None => {
                     condition_states(checked, &entry.findings, entry.problem.as_deref(), memory)
                 }

@@ -109,7 +109,7 @@ pub(crate) struct ReportSubject {
 impl ReportSubject {
     /// The object that an Event is about.
     pub(crate) fn regarding(&self) -> ObjectReference {
-        let kind = Kind::of_family(self.policy.family);
+        let kind = Kind::for_family(self.policy.family);
         ObjectReference {
             api_version: kind.api_version(),
             kind: kind.name(),

@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
-use almanac_api::status::conditions::{conditions, of_exempt};
+use almanac_api::status::conditions::{conditions, exempt_conditions};
 use almanac_api::status::horizontal_autoscaler::{Decided, condition_states, write};
 use almanac_engine::metric_scaling::{Answerer, Memory, SampleProblem, Settings, decide, gather};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Reach, Recorded, Unreachable, World};
@@ -120,7 +120,7 @@ impl FamilyController for HorizontalAutoscalers {
             }
             let mut condition_states =
                 match Exempt::for_policy(&state.world.objects.exempt, policy, target) {
-                    Some(exempt) => of_exempt(exempt).into(),
+                    Some(exempt) => exempt_conditions(exempt).into(),
                     None => condition_states(&entry.findings, entry.problem.as_deref(), decided),
                 };
             let name = PolicyName::new(Family::MetricScaling, policy.clone());

@@ -5,7 +5,7 @@
 
 mod published;
 
-use almanac_api::status::conditions::{conditions, of_exempt};
+use almanac_api::status::conditions::{conditions, exempt_conditions};
 use almanac_api::status::metrics_producer::{condition_states, write};
 use almanac_engine::{Exempt, Identity, Recorded};
 use almanac_shell::event_log::EventLog;
@@ -34,7 +34,8 @@ impl FamilyController for MetricsProducers {
             Some(object) => Some(object.memory?),
             None => None,
         };
-        let condition_states = exempt.map_or_else(|| condition_states(&entry.findings), of_exempt);
+        let condition_states =
+            exempt.map_or_else(|| condition_states(&entry.findings), exempt_conditions);
         let generation = entry.revision.generation();
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);

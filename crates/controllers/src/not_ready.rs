@@ -27,7 +27,7 @@ impl NotReady {
         let Some(cluster) = self.leading.cluster() else { return counts };
         let state = cluster.lock();
         let policies = state.policies.iter();
-        let policies = policies.map(|(it, entry)| (Kind::of_family(it.family), entry.not_ready));
+        let policies = policies.map(|(it, entry)| (Kind::for_family(it.family), entry.not_ready));
         let groups = state.node_groups.values();
         let groups = groups.map(|entry| (Kind::ScalableNodeGroup, entry.not_ready));
         for (kind, reason) in policies.chain(groups) {

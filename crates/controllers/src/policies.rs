@@ -86,7 +86,7 @@ impl PolicyFollower {
         queues: WorkQueues,
     ) -> (Self, ListReceiver) {
         let (listed, receiver) = ListReport::new();
-        let (kind, part) = (Kind::of_family(family), Part::Whole);
+        let (kind, part) = (Kind::for_family(family), Part::Whole);
         let follower =
             Self { family, kind, part, clock, unwritten, cluster, queues, listing: 0, listed };
         (follower, receiver)

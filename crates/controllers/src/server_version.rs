@@ -83,7 +83,7 @@ impl ServerVersion {
 /// The version whose behavior an API server has: it may emulate an older version.
 fn version_in(info: &Info) -> Option<KubernetesMinor> {
     let emulated = info.emulation_minor.as_deref().filter(|minor| !minor.is_empty());
-    KubernetesMinor::of_server(&info.major, emulated.unwrap_or(&info.minor))
+    KubernetesMinor::from_server(&info.major, emulated.unwrap_or(&info.minor))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl StatusWriter {
         record: StatusUpdate,
     ) -> WriteResult {
         let StatusUpdate { version, recorded, method } = record;
-        let kind = Kind::of_family(policy.family);
+        let kind = Kind::for_family(policy.family);
         let collection = kind.collection(policy.identity.namespace());
         let object_path = ObjectPath { collection: &collection, name: policy.identity.name() };
         let result = match method {

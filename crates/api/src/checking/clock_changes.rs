@@ -12,10 +12,10 @@ use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::kinds::Kind;
 use crate::reading::{Locator, PlacedFinding, Reading};
 
-/// Every clock change of a year, and the first of them once more.
+/// A year and a day: every clock change of a year, and the first clock change once more.
 const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
 
-/// A finding for each rule, and each `CronJob`, that meets a skipped or repeated hour within this number of years.
+/// A finding for each rule and each `CronJob` with a firing in a skipped or repeated hour within this number of years.
 #[must_use]
 pub fn clock_changes(
     reading: &Reading,
@@ -45,7 +45,7 @@ pub fn clock_changes(
     findings
 }
 
-/// A finding about an object that was read, with its location, also if it is about the text in a value.
+/// Adds the location to a finding about an object that was read. The finding may be about the text in a value.
 #[must_use]
 pub fn placed(reading: &Reading, index: usize, mut finding: Finding) -> PlacedFinding {
     let object = &reading.objects[index];
@@ -65,16 +65,16 @@ fn finding(
     let RuleClockEffect { position, zone, .. } = effects.first()?;
     let position = usize::try_from(*position).unwrap_or(usize::MAX);
     let effects: Vec<ClockEffect> = effects.iter().map(|it| it.effect).collect();
-    of_schedule(*zone, &effects, field(position)?)
+    clock_change_finding(*zone, &effects, field(position)?)
 }
 
-/// The finding about the effect of clock changes on one schedule, if they move a time of it.
-pub(super) fn of_schedule(
+/// The finding about the effect of clock changes on one schedule, if a clock change moves one of its times.
+pub(super) fn clock_change_finding(
     zone: Zone,
     effects: &[ClockEffect],
     field: FieldPath,
 ) -> Option<Finding> {
-    // The times of a window show how long it is open; a changed boundary deserves a finding.
+    // A user reads the length of a window from its times, so a moved boundary deserves a finding.
     let is_moved = |effect: &&ClockEffect| {
         !matches!(effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
     };

@@ -1,8 +1,9 @@
-//! The findings about `CronJobs` over time. The instants at which they start Jobs are read with them.
+//! The findings about `CronJobs` over time. The reader of the files computes the instants at which a `CronJob` starts
+//! Jobs.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::clock_changes::of_schedule;
+use super::clock_changes::clock_change_finding;
 use super::everything::CheckedReading;
 use crate::finding::{Code, Finding, Span};
 use crate::reading::{CronJob, PlacedFinding, Reading, Starts};
@@ -21,8 +22,8 @@ pub fn cron_jobs_over_time(
     everything.cron_jobs(reading).flat_map(of_job).collect()
 }
 
-/// The effects of clock changes on the `CronJobs` in `[from, to)`. One that starts every hour in the same way has none:
-/// a skipped hour does not pass.
+/// The effects of clock changes on the `CronJobs` in `[from, to)`. A `CronJob` with the same starts in every hour has
+/// no effects: a skipped hour does not elapse.
 pub(super) fn clock_changes<'a>(
     reading: &'a Reading,
     everything: &'a CheckedReading,
@@ -31,7 +32,7 @@ pub(super) fn clock_changes<'a>(
     everything.cron_jobs(reading).filter_map(move |job| {
         let Starts::At(firings) = &job.starts else { return None };
         let effects: Vec<_> = firings.clock_effects(from, to).collect();
-        let finding = of_schedule(firings.zone(), &effects, CronJob::schedule_field())?;
+        let finding = clock_change_finding(firings.zone(), &effects, CronJob::schedule_field())?;
         (!job.is_suspended() && !job.is_hourly).then(|| placed(job, job.schedule_at, finding))
     })
 }

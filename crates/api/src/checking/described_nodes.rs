@@ -1,5 +1,5 @@
-//! A description of nodes, as `almanac up` reads it from a file: its content once all of it is usable, or all mistakes
-//! in it. The simulation of such nodes is up to other modules.
+//! The description of nodes that `almanac up` reads from a file. The result is the described nodes, or all mistakes if
+//! any part is unusable. Other modules simulate the nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -14,63 +14,62 @@ use crate::reading::{Node, PlacedFinding, Source, read_embedded};
 use crate::shape::Shape;
 use crate::slim::quantity;
 
-/// The most nodes of a description: a slip of the finger must not fill the etcd of a laptop.
-const MOST_NODES: usize = 5_000;
+/// The maximum number of nodes of a description: a typo must not fill the etcd of a laptop.
+const MAX_NODES: usize = 5_000;
 
-/// The longest name, to which a number is added: what comes out is the value of a label.
-const LONGEST_NAME: usize = 63 - "-4999".len();
+/// The maximum length of a name in bytes. The name and an added number form the value of a label.
+const MAX_NAME_LENGTH: usize = 63 - "-4999".len();
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Labels of this domain name the owner of a node.
+/// The domain of the labels that name the owner of a node.
 const OUR_DOMAIN: &str = "almanac.dev/";
 
-/// A number of nodes that differ only in their names, which are this name and a number. Fields that the description
-/// leaves out have their usual values.
+/// Nodes that differ only in their names: this name and a number. Omitted fields have their usual values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct DescribedNodes {
-    /// Their name without the number.
+    /// The common start of the names, without the number.
     pub name: String,
     /// The number of nodes.
     pub count: Option<usize>,
-    /// The CPUs of each, as Kubernetes writes quantities.
+    /// The CPUs of each node, as a Kubernetes quantity.
     #[serde(default, deserialize_with = "as_written")]
     pub cpu: Option<String>,
-    /// The memory of each, likewise.
+    /// The memory of each node, as a Kubernetes quantity.
     #[serde(default, deserialize_with = "as_written")]
     pub memory: Option<String>,
-    /// The most pods of each.
+    /// The maximum number of pods on each node.
     pub pods: Option<u32>,
-    /// Their zone, which is one of their labels as well.
+    /// The topology zone of the nodes, which is also one of their labels.
     zone: Option<String>,
-    /// Their labels, that of the zone among them.
+    /// The labels of the nodes, including the label of the topology zone.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Their taints.
+    /// The taints of the nodes.
     #[serde(default)]
     pub taints: Vec<DescribedTaint>,
 }
 
-/// A taint of a node.
+/// A taint, as the description writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct DescribedTaint {
-    /// Its key.
+    /// The key that tolerations name.
     pub key: String,
-    /// Its value.
+    /// The value that tolerations may require.
     #[serde(default)]
     pub value: String,
-    /// Its effect on pods that do not tolerate it.
+    /// The effect on pods that do not tolerate the taint.
     pub effect: DescribedEffect,
 }
 
-/// The effect of a taint on pods that do not tolerate it.
+/// The effects of a taint on pods that do not tolerate the taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum DescribedEffect {
-    /// The pods are not scheduled there.
+    /// The pods are not scheduled on the node.
     NoSchedule,
-    /// The pods are scheduled there when no other node is left.
+    /// The pods are scheduled on the node only if no other node fits.
     PreferNoSchedule,
-    /// The pods are not scheduled there, and running pods are evicted.
+    /// The pods are not scheduled on the node, and running pods are evicted.
     NoExecute,
 }
 
@@ -83,7 +82,7 @@ struct Description {
 ///
 /// # Errors
 ///
-/// All mistakes in it, in the order of the file. Every finding is about source 0.
+/// All mistakes in the description, in the order of the file. Every finding is about source 0.
 pub fn check_described_nodes(source: &Source) -> Result<Vec<DescribedNodes>, Vec<PlacedFinding>> {
     let document = read_embedded(source.text());
     let mut placed: Vec<PlacedFinding> = document
@@ -142,8 +141,8 @@ fn shape() -> &'static Shape {
         let node = json!({
             "type": "object", "required": ["name"],
             "properties": {
-                "name": { "type": "string", "minLength": 1, "maxLength": LONGEST_NAME },
-                "count": { "type": "integer", "minimum": 1, "maximum": MOST_NODES },
+                "name": { "type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH },
+                "count": { "type": "integer", "minimum": 1, "maximum": MAX_NODES },
                 "cpu": {}, "memory": {},
                 "pods": { "type": "integer", "minimum": 1, "maximum": 10_000 },
                 "zone": { "type": "string", "minLength": 1 },
@@ -170,8 +169,8 @@ fn check_meaning(description: &Json, findings: &mut Vec<Finding>) {
     let counts = nodes.iter().map(|node| node["count"].as_u64().unwrap_or(1));
     let all = usize::try_from(counts.sum::<u64>()).unwrap_or(usize::MAX);
     let is_reported = findings.iter().any(|it| it.code == Code::OutOfRange);
-    if all > MOST_NODES && !is_reported {
-        let message = format!("Too many: {all}: must have at most {MOST_NODES} nodes in all");
+    if all > MAX_NODES && !is_reported {
+        let message = format!("Too many: {all}: must have at most {MAX_NODES} nodes in all");
         let finding = Finding::new(Code::OutOfRange, list, message);
         findings.push(finding.with_fix("lower some of their counts"));
     }
@@ -223,7 +222,7 @@ fn check_taints(node: &Json, path: &Path<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn check_amount(written: &Json, field: &Path<'_>, example: &str, findings: &mut Vec<Finding>) {
-    let is_above_zero = |it: &Json| quantity::of_json(it).is_some_and(|it| it.billionths() > 0);
+    let is_above_zero = |it: &Json| quantity::from_json(it).is_some_and(|it| it.billionths() > 0);
     if !written.is_null() && !is_above_zero(written) {
         let text = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
         let why = format!("must be a quantity above zero, such as {example}");

@@ -1,4 +1,4 @@
-//! Checking everything that was read: each object, then those of each place together.
+//! Checks everything that was read: each object, then the objects of each place together.
 //!
 //! For files found in a directory, only findings about policies and their targets are reported.
 
@@ -20,7 +20,7 @@ use crate::reading::{
     claims_kind_of_ours, name_letters, placeholder, unfilled,
 };
 
-/// The result of checking everything.
+/// The result of checking a whole reading.
 #[derive(Clone, Debug)]
 pub struct CheckedReading {
     /// The objects, in the order of [`Reading::objects`].
@@ -31,11 +31,11 @@ pub struct CheckedReading {
     pub templates: Vec<Template>,
     /// The places, one per cluster.
     pub places: Places,
-    /// The indexes of the checked objects: in files found in a directory, only those that matter are checked.
+    /// The indexes of the checked objects: in files found in a directory, only policies and their targets are checked.
     pub checked: Vec<usize>,
 }
 
-/// Checks all objects.
+/// Checks all objects of a reading, alone and together.
 #[must_use]
 pub fn check_everything(
     reading: &Reading,
@@ -53,7 +53,7 @@ pub fn check_everything(
     let mut templates = reading.templates.clone();
     let target_names = reading.targets();
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
-        // Of one with a wrong version, only what is wrong is of use.
+        // An object with a wrong version is used for its findings only.
         if !matches!(recognize(&object.api_version, object.kind.name()), Recognition::Supported(_))
         {
             (checked.identity, checked.slim, checked.scales) = (None, None, None);
@@ -110,8 +110,8 @@ pub fn check_everything(
     CheckedReading { objects: checked, findings, templates, places, checked: objects_checked }
 }
 
-/// Whether a plain `kubectl apply` drops the only content of an object. One that a cluster has printed is not meant to
-/// be applied.
+/// Whether a plain `kubectl apply` drops the only content of an object. An object that a cluster has printed is not
+/// meant to be applied.
 fn drops_status(object: &ReadObject) -> bool {
     let is_printed = object.node.get("metadata").is_some_and(|it| it.get("uid").is_some());
     object.kind == Kind::AddOnPlacementScore && object.node.get("status").is_some() && !is_printed
@@ -140,7 +140,7 @@ fn as_template(
     Some((engine, Finding { field, ..unfilled(engine, source.text()) }))
 }
 
-/// An object of which nothing is known before it is filled in.
+/// An object whose content is unknown until its placeholders are filled in.
 fn unfilled_object(checked: &CheckedObject, findings: Vec<Finding>) -> CheckedObject {
     let CheckedObject { kind, is_marked, .. } = *checked;
     CheckedObject {
@@ -154,7 +154,7 @@ fn unfilled_object(checked: &CheckedObject, findings: Vec<Finding>) -> CheckedOb
     }
 }
 
-/// Whether a template is reported: if its file is named, or has a policy, an autoscaler or a target.
+/// Whether a template is reported: the user named its file, or the file has a policy, an autoscaler or a target.
 fn is_template_reported(
     reading: &Reading,
     object: &ReadObject,
@@ -223,7 +223,7 @@ fn foreign_writers(
     writers.filter(|it| targets.contains(&it.target)).collect()
 }
 
-/// A finding, and the only place to which it applies, if it does not apply to all of them.
+/// A finding, and the only place to which it applies; `None` if it applies to all places.
 type InPlace = (Finding, Option<usize>);
 
 /// Findings that depend on all objects of a place, by object.
@@ -324,7 +324,8 @@ fn report_duplicate_pods(
         let duplicates = check_pods_together(reading, (&pods, &nodes), namespace, line);
         let place = Some(place).filter(|_| places.count() > 1);
         for LocatedFinding { source, span, finding } in duplicates {
-            // A duplicate of some kinds is reported with the object already, and one of any kind in another place.
+            // Duplicates of some kinds are reported with the object already, and so are duplicates of any kind in
+            // another place.
             let is_same =
                 |it: &PlacedFinding| it.source == source && it.finding.message == finding.message;
             let is_reported = findings.iter().any(is_same);
@@ -374,7 +375,7 @@ impl CheckedReading {
         reading.cron_jobs.iter().filter(|job| belongs_somewhere(reading, job.source, &self.places))
     }
 
-    /// The sources of the quotas and limit ranges that were checked, one for each of them.
+    /// The source of each quota and limit range that was checked.
     pub fn sources_of_bounds<'a>(
         &'a self,
         reading: &'a Reading,

@@ -11,15 +11,15 @@ use almanac_engine::{Identity, PolicyObject, Slim, Target};
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::Kind;
-use crate::near_name::{MOST_COMPARISONS, nearest_name};
+use crate::near_name::{MAX_COMPARISONS, nearest_name};
 use crate::objects::CLUSTER_SET_LABEL;
 use crate::reading::{Node, Reading, values_of};
 
-/// The sets that every hub has, whether they are in the input or not.
+/// The cluster sets of every hub, whether or not they are in the input.
 const BUILT_IN_SETS: [&str; 2] = ["default", "global"];
 
-/// Checks the names that the objects of one cluster use. `others` has the names of the other objects there. An object
-/// with one of the `unread` names may be in a text that cannot be read.
+/// Checks the names that the objects of one cluster use. `others` are the names of the other objects in that cluster.
+/// `unread` are the names in texts that cannot be parsed; an object with such a name may exist.
 pub(super) fn check_names<'a>(
     objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
     others: impl Iterator<Item = &'a Identity>,
@@ -76,9 +76,9 @@ pub(super) fn unread_names(reading: &Reading) -> BTreeSet<&str> {
     texts.flat_map(|text| values_of(text, "name")).collect()
 }
 
-/// A reference of an object to another one by its name.
+/// A reference of an object to another object by name.
 struct Reference {
-    /// The object that names it.
+    /// The index of the object with the reference.
     index: usize,
     field: FieldPath,
     sought: Sought,
@@ -88,7 +88,7 @@ struct Reference {
 
 /// The object that a name refers to.
 enum Sought {
-    /// An object that has one of these names, the first one if nothing else is known.
+    /// An object with one of these names; the first name is used unless more is known.
     Object(Vec<Identity>),
     /// A schedule of this name in any namespace.
     Schedule(Box<str>),
@@ -148,7 +148,7 @@ fn cluster_set(name: &str) -> Identity {
     Kind::ManagedClusterSet.identity("", name)
 }
 
-/// The schedule that a query names, if it names one.
+/// The schedule that a query names; `None` if it names no single schedule.
 fn schedule(selects: &Selects) -> Option<Sought> {
     match selects {
         Selects::One(schedule) => Some(Sought::Object(vec![schedule.clone()])),
@@ -161,7 +161,7 @@ fn schedule(selects: &Selects) -> Option<Sought> {
     }
 }
 
-/// Looks for names among those of one cluster. Of those that begin with the same letter, each is compared.
+/// Searches the names of one cluster. Each name with the same first letter is compared.
 struct Search<'a> {
     known: BTreeSet<&'a Identity>,
     /// The names of the schedules in all namespaces.
@@ -173,17 +173,17 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(known: BTreeSet<&'a Identity>) -> Search<'a> {
         let kind = Some(Kind::MetricsProducer);
-        let schedules = known.iter().copied().filter(|it| Kind::of_object(it) == kind);
+        let schedules = known.iter().copied().filter(|it| Kind::for_object(it) == kind);
         let schedules = schedules.map(Identity::name).collect();
-        Search { known, schedules, remaining: MOST_COMPARISONS }
+        Search { known, schedules, remaining: MAX_COMPARISONS }
     }
 
-    /// The missing object, and the present one of nearly that name.
+    /// The missing object, and the present object with a similar name.
     fn near(&mut self, sought: &Sought) -> Option<(Identity, Identity)> {
         match sought {
             Sought::Object(names) => {
                 let is_here = |it: &Identity| {
-                    let is_set = Kind::of_object(it) == Some(Kind::ManagedClusterSet);
+                    let is_set = Kind::for_object(it) == Some(Kind::ManagedClusterSet);
                     self.known.contains(it) || is_set && BUILT_IN_SETS.contains(&it.name())
                 };
                 if names.iter().any(is_here) {
@@ -221,13 +221,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The first letter of a name, and the one after it: between them are the names that begin with it.
+/// The first letter of a name, and the letter after that in the alphabet: the range of all names with this first
+/// letter.
 fn initial(name: &str) -> Option<(String, String)> {
     let first = *name.as_bytes().first().filter(|it| it.is_ascii())?;
     Some((char::from(first).to_string(), char::from(first + 1).to_string()))
 }
 
-/// The nearest of these names, unless more pairs must be compared than remain.
+/// The nearest of these names; `None` if the search must compare more pairs than remain.
 fn compared<'n>(
     remaining: &mut usize,
     written: &str,

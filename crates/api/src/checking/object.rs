@@ -27,11 +27,12 @@ pub struct CheckContext<'a> {
     pub namespace: &'a str,
     /// The current time: warnings look ahead from here. Validity does not depend on it.
     pub now: Timestamp,
-    /// The setting of the clock of that time.
+    /// The setting of the policy clock that `now` is read from.
     pub clock: PolicyClock,
-    /// The patterns of all objects of the process, if there is a budget for them.
+    /// The patterns of all objects of the process; `None` without a budget for patterns.
     pub patterns: Option<&'a PatternPool>,
-    /// The version of the API server that the object is for; `None`, if unknown, counts as older than any.
+    /// The version of the target API server. `None` if the version is unknown, which is treated as older than all
+    /// versions.
     pub kubernetes: Option<KubernetesMinor>,
 }
 
@@ -43,23 +44,23 @@ impl<'a> CheckContext<'a> {
     }
 }
 
-/// An object, checked.
+/// The result of checking an object.
 #[derive(Clone, Debug)]
 pub struct CheckedObject {
-    /// Its name in the world; `None` when it has none.
+    /// The identity of the object; `None` for an object without a name.
     pub identity: Option<Identity>,
-    /// Its slim form. An object with the name of a policy always has one, if only to record that it is unusable. A
-    /// target has none when its numbers are not in order.
+    /// The slim form. A policy with a name always has a slim form, which may only record that the policy is unusable. A
+    /// target with invalid numbers has no slim form.
     pub slim: Option<Slim>,
-    /// Its target, if usable.
+    /// The target of a usable policy or autoscaler.
     pub scales: Option<Target>,
-    /// Its named target, if it is an unusable policy.
+    /// The target that an unusable policy names.
     pub named: Option<Target>,
     /// The kind of the object.
     pub kind: Kind,
     /// The findings, in the order of the fields' names.
     pub findings: Vec<Finding>,
-    /// Whether it bears the mark that exempts it from all policies.
+    /// Whether the ignore annotation exempts the object from all policies.
     pub is_marked: bool,
 }
 
@@ -72,21 +73,21 @@ pub fn check(object: &ReadObject, context: CheckContext<'_>) -> CheckedObject {
 /// The treatment of a field that our schema lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnknownFields {
-    /// A typo in the file.
+    /// An unknown field in a file is a typo.
     AreMistakes,
-    /// The cluster has a newer definition than this program, as during an upgrade. Fields that it does
-    /// not know either, an API server does not store.
+    /// The CRD in the cluster may be newer than this program, as during an upgrade. An API server does not store fields
+    /// that its CRD lacks.
     AreNewer,
 }
 
-/// Checks an object as an API server returns it: the same, but unknown fields are ignored.
+/// Checks an object as an API server returns it, like [`check`] but without findings about unknown fields.
 #[must_use]
 pub fn check_json(kind: Kind, mut object: Json, context: CheckContext<'_>) -> CheckedObject {
-    // The list of field managers is often longer than the object, and not read.
+    // The list of field managers is not read, and is often longer than the rest of the object.
     if let Some(Json::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");
     }
-    // A status has no shape to look at, and may be long; it is taken unchanged.
+    // A status is not checked against a schema, and may be long, so it stays unchanged.
     let status = object.as_object_mut().and_then(|fields| fields.remove("status"));
     let node = Node::from_json(&object);
     drop(object);
@@ -138,7 +139,7 @@ fn check_node(
         let is_there = way.any(|it| matches!(it, Segment::Key(key) if disguised.contains(&**key)));
         finding.code != Code::MissingField || !is_there
     });
-    // A file has its fields in any order, an API server in one.
+    // A file has its fields in any order, but an API server always in the same order.
     findings.sort_by(|one, other| one.field.cmp(&other.field));
     let slim = interpretation.slim.filter(|_| identity.is_some());
     let is_marked = is_marked_in(&metadata);
@@ -146,8 +147,8 @@ fn check_node(
     CheckedObject { identity, slim, scales, named, kind, findings, is_marked }
 }
 
-/// A rule sets replicas or bounds, depending on its target. Where another name means the field that its target does not
-/// have, its author must choose.
+/// A rule sets replicas or bounds, depending on its target. If a misspelled field means one that the target lacks, the
+/// author must choose.
 fn fit_to_target(finding: &mut Finding, target: &str) {
     let meant = finding.replacement.as_deref().map_or("", Replacement::as_str);
     let is_bound = ["targetMinReplicas", "targetMaxReplicas"].contains(&meant);
@@ -164,8 +165,8 @@ fn fit_to_target(finding: &mut Finding, target: &str) {
     finding.fix = Some(fix.into());
 }
 
-/// The keys that are there, but for letters in them that look like a space or like nothing. Such a letter at the
-/// beginning of a line moves the key out of its map as well.
+/// The keys that are present except for characters that look like a space or are invisible. Such a character at the
+/// start of a line also moves the key out of its map.
 fn disguised_keys(findings: &[Finding]) -> BTreeSet<String> {
     let unknown = findings.iter().filter(|finding| finding.code == Code::UnknownField);
     let keys = unknown.filter_map(|finding| finding.field.last_key());
@@ -189,8 +190,8 @@ fn as_created(metadata: &Json, clock: PolicyClock) -> Option<Timestamp> {
     Some(clock.shown_at(created))
 }
 
-/// Adds findings about the meaning, but for those about fields that already have one about their shape, and for
-/// comparisons with a sibling that has.
+/// Adds findings about the meaning. Skipped are fields that already have a finding about their shape, and comparisons
+/// with a sibling that has such a finding.
 fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
     let of_shape = findings.len();
     for finding in further {
@@ -206,8 +207,8 @@ fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
     }
 }
 
-/// Whether one finding makes another needless: it is about the same field or one around it, or it
-/// reports that the field is there under a misspelled name.
+/// Whether one finding makes another finding redundant. It is about the same field or an enclosing field, or it reports
+/// that the field is present under a misspelled name.
 fn covers(known: &Finding, finding: &Finding) -> bool {
     let related = finding.field.is_within(&known.field) || known.field.is_within(&finding.field);
     related || names(known, finding)

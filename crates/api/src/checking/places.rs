@@ -1,11 +1,11 @@
 //! Places: the files that one cluster receives, derived from directories.
 //!
-//! A repository often has one policy several times: in `prod/` and `staging/`, for several clusters, in overlays.
-//! Each copy is right, and a conflict only exists within one cluster. So files form one place unless an object occurs
-//! twice; then the highest directories that separate the copies are places, and files outside of them belong to each.
-//! Configuration can override this.
+//! A repository often has one policy several times: in `prod/` and `staging/`, for several clusters, in overlays. Each
+//! copy is right, and a conflict only exists within one cluster. So files form one place unless an object occurs twice.
+//! Then the highest directories that separate the copies are places, and files outside these directories belong to
+//! every place. Configuration can override this.
 //!
-//! Decided from names and directories alone, without reading files.
+//! The places are derived from names and directories alone, without reading files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,22 +16,22 @@ use crate::reading::Folder;
 /// The files of one cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Its name.
+    /// The display name of the place.
     pub name: String,
-    /// The folders that belong to it and to no other place.
+    /// The directories that belong to this place only.
     pub folders: Vec<Folder>,
 }
 
 /// The configuration of places, before anything is read.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The folder to which displayed paths are relative.
+    /// The directory to which displayed paths are relative.
     pub here: Folder,
-    /// The configured places; if there are none, they are derived from copies.
+    /// The configured places. If empty, places are derived from the copies of objects.
     pub fixed: Vec<Place>,
-    /// Directories that are places unless they lie in a configured one, by name: kustomizations.
+    /// The kustomizations, by name: each is a place unless its directory is in a configured place.
     pub named: Vec<(String, Folder)>,
-    /// The requested places, by name or as folders; if there are none, all of them.
+    /// The requested places, by name or as directories. If empty, all places.
     pub only: Vec<(String, Folder)>,
     /// The namespace in which the agent of Volcano looks for its `ConfigMap`, in every place, if not the default one.
     pub config_namespace: Option<String>,
@@ -43,12 +43,12 @@ pub struct Places {
     named: Vec<Place>,
     /// The numbers of all places.
     all: Vec<usize>,
-    /// Every folder that keeps something from the places outside of it, and the places in it.
+    /// The directories whose content belongs to some places only, each with these places.
     separating: BTreeMap<Folder, Vec<usize>>,
 }
 
 impl Places {
-    /// Everything in one place.
+    /// A single place for all files.
     #[must_use]
     pub fn one() -> Places {
         let place = Place { name: String::new(), folders: vec![Folder::default()] };
@@ -60,7 +60,7 @@ impl Places {
             separating.into_iter().map(|folder| (folder, Vec::new())).collect();
         for (number, place) in places.iter().enumerate() {
             for folder in place.folders.iter().flat_map(Folder::around) {
-                // A place of several folders is in what is around them once.
+                // An enclosing directory lists a place of several directories once.
                 let places = within.get_mut(&folder).filter(|it| it.last() != Some(&number));
                 if let Some(places) = places {
                     places.push(number);
@@ -70,7 +70,7 @@ impl Places {
         Places { all: (0..places.len()).collect(), named: places, separating: within }
     }
 
-    /// The places of objects, each with the folder it lies in.
+    /// Derives the places from the objects, each with its directory.
     pub(super) fn derive<'a>(
         layout: &Layout,
         objects: impl Iterator<Item = (&'a Identity, &'a Folder)>,
@@ -107,7 +107,7 @@ impl Places {
         &self.named
     }
 
-    /// Whether there is more than one, so that they must be distinguished.
+    /// Whether several places exist, so that output must name them.
     #[must_use]
     pub fn are_several(&self) -> bool {
         self.named.len() > 1
@@ -119,7 +119,8 @@ impl Places {
         self.named.get(place).map_or("", |place| &place.name)
     }
 
-    /// The places of a directory, by their indexes. A directory that none separates belongs to each.
+    /// The places of a directory, by their indexes. A directory outside all separating directories belongs to every
+    /// place.
     #[must_use]
     pub fn holding(&self, folder: Option<&Folder>) -> &[usize] {
         let around = folder.into_iter().flat_map(Folder::around);
@@ -127,7 +128,7 @@ impl Places {
         closest.unwrap_or(&self.all)
     }
 
-    /// The content of each place, of things in these directories: their indexes, by place.
+    /// Splits items by the places of their directories: the indexes of the items, by place.
     #[must_use]
     pub fn split<'a>(&self, folders: impl Iterator<Item = Option<&'a Folder>>) -> Vec<Vec<usize>> {
         let mut of_places = vec![Vec::new(); self.count()];
@@ -140,23 +141,23 @@ impl Places {
     }
 }
 
-/// The separating folders in which no other lies: each is a place.
+/// The separating directories that contain no other separating directory: each is a place.
 fn innermost(layout: &Layout, separating: &BTreeSet<Folder>) -> Vec<Place> {
-    // In their order a folder is followed by those that lie in it.
+    // The set orders a directory directly before its subdirectories.
     let next = separating.iter().skip(1).map(Some).chain([None]);
     let pairs = separating.iter().zip(next);
     let innermost = pairs.filter(|(folder, next)| !next.is_some_and(|it| it.is_within(folder)));
     innermost.map(|(folder, _)| alone(layout, folder)).collect()
 }
 
-/// The place of one folder.
+/// The place for a single directory.
 fn alone(layout: &Layout, folder: &Folder) -> Place {
     let named = layout.named.iter().find(|(_, known)| known == folder);
     let name = named.map_or_else(|| folder.seen_from(&layout.here), |(name, _)| name.clone());
     Place { name, folders: vec![folder.clone()] }
 }
 
-/// Only the requested places. Another directory becomes one.
+/// Returns only the requested places. A requested directory that is not a place becomes a place.
 fn narrowed(layout: &Layout, places: &[Place], separating: &mut BTreeSet<Folder>) -> Vec<Place> {
     let mut chosen: Vec<Place> = Vec::new();
     for (name, folder) in &layout.only {
@@ -173,7 +174,7 @@ fn narrowed(layout: &Layout, places: &[Place], separating: &mut BTreeSet<Folder>
     chosen
 }
 
-/// The highest folders that separate the copies of each object from one another.
+/// The highest directories that separate the copies of an object.
 fn separating<'a>(objects: impl Iterator<Item = (&'a Identity, &'a Folder)>) -> BTreeSet<Folder> {
     let mut folders: BTreeMap<&Identity, BTreeSet<&Folder>> = BTreeMap::new();
     for (identity, folder) in objects {
@@ -186,7 +187,7 @@ fn separating<'a>(objects: impl Iterator<Item = (&'a Identity, &'a Folder)>) -> 
             *inside.entry(around).or_default() += 1;
         }
         for copy in copies {
-            // A copy is alone where there is none but those that lie in its own folder.
+            // A copy is alone in a directory if all copies there are in its own directory.
             let own = inside.get(copy);
             highest.extend(copy.around().find(|around| inside.get(around) == own));
         }
@@ -204,7 +205,7 @@ mod tests {
         Folder::from_path(Path::new(path))
     }
 
-    /// The places of objects, each written as `name folder`.
+    /// The places of objects, each written as `name directory`.
     fn places(layout: &Layout, objects: &[&str]) -> Places {
         let parsed: Vec<(Identity, Folder)> = objects
             .iter()
@@ -220,7 +221,7 @@ mod tests {
         (0..places.count()).map(|place| places.name(place)).collect()
     }
 
-    /// The names of the places of the content of a folder.
+    /// The names of the places to which a directory belongs.
     fn holding<'a>(places: &'a Places, path: &str) -> Vec<&'a str> {
         let folder = folder(path);
         places.holding(Some(&folder)).iter().map(|place| places.name(*place)).collect()

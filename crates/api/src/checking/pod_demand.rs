@@ -1,5 +1,5 @@
 //! The demand of the workloads of each place, and the bounds of quotas and nodes on them together. A forecast computes
-//! the replicas over time, and whether they fit.
+//! the replicas over time, and whether the pods fit.
 //!
 //! Only certain amounts count: an unknown amount is 0, so that every sum is a lower bound.
 
@@ -18,8 +18,8 @@ use crate::kinds::Kind;
 use crate::reading::{Hard, ReadPod, ReadQuota, Reading};
 use crate::slim::Requirements;
 
-/// The workloads of each place and what bounds them, by the number of the place. `objects` are those of the reading, once
-/// checked; `namespace` is that of objects that name none.
+/// The workloads of each place and their bounds, by the index of the place. `objects` are the checked objects of the
+/// reading; `namespace` is the default namespace.
 #[must_use]
 pub fn pod_demands(
     reading: &Reading,
@@ -46,7 +46,7 @@ pub fn pod_demands(
         let (consumers, pods): (Vec<Consumer>, Vec<Counted<'_>>) =
             pods.into_iter().filter_map(|pod| Some((scalers.consumer(&pod)?, pod))).unzip();
         let mut groups = here.quotas(&quotas_of[place], &consumers, &pods);
-        // Groups of nodes that are scaled have other nodes at other times.
+        // Scaled node groups have a different number of nodes at other times.
         if !objects.iter().any(|it| it.kind == Kind::ScalableNodeGroup) {
             groups.extend(here.nodes(&nodes_of[place], &consumers, &pods));
         }
@@ -55,7 +55,7 @@ pub fn pod_demands(
     (0..places.count()).map(demand).collect()
 }
 
-/// A pod, or a workload by its template, that counts.
+/// A pod that counts, or the template of a workload whose pods count.
 struct Counted<'a> {
     identity: Identity,
     pod: &'a ReadPod,
@@ -65,7 +65,7 @@ struct Counted<'a> {
 
 /// Objects other than policies that set replicas.
 struct Scalers {
-    /// The autoscaler of a workload; of several, the first by name.
+    /// The autoscaler of each workload; if several scale it, the first by name.
     autoscalers: BTreeMap<Identity, (Identity, Autoscaler)>,
     /// The targets that other projects scale.
     foreign: BTreeSet<Identity>,
@@ -89,8 +89,8 @@ impl Scalers {
         Scalers { autoscalers, foreign }
     }
 
-    /// A workload; `None` if nothing is known of its replicas in this cluster: another project scales it, or a
-    /// `FederatedHPA`, over several clusters.
+    /// A workload; `None` if its replicas in this cluster are unknown, because another project or a `FederatedHPA`
+    /// scales it.
     fn consumer(&self, pod: &Counted<'_>) -> Option<Consumer> {
         let autoscaler = self.autoscalers.get(&pod.identity).cloned();
         let is_federated =
@@ -113,11 +113,11 @@ struct Here<'a> {
 }
 
 impl<'a> Here<'a> {
-    /// The workloads, and the pods that nothing owns, with the defaults of the limit ranges.
+    /// The workloads, and the pods without an owner, with the defaults of the limit ranges.
     fn pods(self, pods: &[usize], ranges: &[usize]) -> Vec<Counted<'a>> {
         let mut defaults: BTreeMap<&str, Requirements> = BTreeMap::new();
         for range in ranges.iter().map(|it| &self.reading.limit_ranges[*it]) {
-            // The order in which Kubernetes applies several is unknown.
+            // The order in which Kubernetes applies several limit ranges is unknown.
             let of_namespace = range.namespace.as_deref().unwrap_or(self.namespace);
             let known = defaults.entry(of_namespace).or_insert(range.defaults);
             *known = known.least(range.defaults);
@@ -183,7 +183,8 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// The allowances of the nodes, in one group; `None` without nodes, or if what one of them can allocate is unknown.
+    /// The allowances of the nodes, in one group; `None` without nodes, or if the allocatable resources of any node are
+    /// unknown.
     fn nodes(
         self,
         nodes: &[usize],
@@ -203,7 +204,7 @@ impl<'a> Here<'a> {
         let mut allowances = Vec::new();
         let all: Vec<Resources> = nodes.iter().map(|(_, it)| *it).collect();
         let everything = Labels::default();
-        allowances.extend(of_nodes(&all, &everything, (0..consumers.len()).collect()));
+        allowances.extend(nodes_allowance(&all, &everything, (0..consumers.len()).collect()));
         for (selector, indexes) in selected {
             let is_fit = |labels: &Labels| {
                 selector.iter().all(|(key, value)| labels.get(key) == Some(value))
@@ -212,9 +213,10 @@ impl<'a> Here<'a> {
             let fitting: Vec<Resources> = fitting.map(|(_, it)| *it).collect();
             let too_large =
                 indexes.iter().filter(|it| !fits_on_one(&fitting, &consumers[**it].of_pod));
-            allowances.extend(too_large.filter_map(|it| of_each_node(&fitting, selector, *it)));
+            allowances
+                .extend(too_large.filter_map(|it| each_node_allowance(&fitting, selector, *it)));
             if *selector != everything {
-                allowances.extend(of_nodes(&fitting, selector, indexes));
+                allowances.extend(nodes_allowance(&fitting, selector, indexes));
             }
         }
         (!allowances.is_empty()).then_some(allowances)
@@ -222,7 +224,11 @@ impl<'a> Here<'a> {
 }
 
 /// The allocatable resources of the nodes with some labels; `None` without such nodes.
-fn of_nodes(nodes: &[Resources], selector: &Labels, consumers: Vec<usize>) -> Option<Allowance> {
+fn nodes_allowance(
+    nodes: &[Resources],
+    selector: &Labels,
+    consumers: Vec<usize>,
+) -> Option<Allowance> {
     let bound = |resource: Resource, amount: fn(&Resources) -> Option<u64>| {
         let amounts: Option<Vec<u64>> = nodes.iter().map(amount).collect();
         let most = amounts?.into_iter().fold(0, u64::saturating_add);
@@ -238,8 +244,12 @@ fn of_nodes(nodes: &[Resources], selector: &Labels, consumers: Vec<usize>) -> Op
     (!nodes.is_empty()).then_some(Allowance { by, bounds, consumers })
 }
 
-/// No pods at all of a workload whose pods are too large for each of the nodes; `None` without such nodes.
-fn of_each_node(nodes: &[Resources], selector: &Labels, consumer: usize) -> Option<Allowance> {
+/// An allowance of zero pods for a workload whose pods are too large for every node; `None` without nodes.
+fn each_node_allowance(
+    nodes: &[Resources],
+    selector: &Labels,
+    consumer: usize,
+) -> Option<Allowance> {
     let (key, location) = (Box::default(), Box::default());
     let none = Bound { resource: Resource::Pods, most: 0, key, location };
     let by = Bounding::EachNode { count: nodes.len(), selector: selector.clone() };
@@ -255,7 +265,7 @@ fn fits_on_one(nodes: &[Resources], of_pod: &Amounts) -> bool {
     })
 }
 
-/// The things with a unique name. Neither of two with one name can be relied on.
+/// The items with a unique name. Items that share a name are left out, as either may apply.
 fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> BTreeMap<Identity, Thing> {
     let mut known: BTreeMap<Identity, Option<Thing>> = BTreeMap::new();
     for (identity, thing) in named {

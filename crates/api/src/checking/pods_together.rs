@@ -1,4 +1,4 @@
-//! Pods, nodes and workloads that are defined twice. Only policies about pods read them.
+//! Findings about pods, nodes and workloads that are defined twice. Only policies about pods read these objects.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct LocatedFinding {
     pub(super) finding: Finding,
 }
 
-/// Checks these pods and nodes, which are those of one cluster. `line` formats a location.
+/// Checks the pods and nodes of one cluster. `line` formats a location.
 pub(super) fn check_pods_together(
     reading: &Reading,
     (pods, nodes): (&[usize], &[usize]),

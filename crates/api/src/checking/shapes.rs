@@ -1,4 +1,4 @@
-//! The shape of each kind: its schema for kinds we define, as much as we read of the others.
+//! The shape of each kind: the schema of a kind that we define, and the fields that we read of another kind.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ fn shapes() -> BTreeMap<Kind, Shape> {
     shapes
 }
 
-/// The shape of a kind that is not ours: the numbers that Almanac reads, and any other fields.
+/// The shape of a kind that we do not define: the numbers that Almanac reads, and any other fields.
 fn shape_of_numbers(kind: Kind) -> Shape {
     let count = json!({ "type": "integer", "format": "int32", "minimum": 0, "nullable": true });
     let names = slim::fields(kind.role()).iter();

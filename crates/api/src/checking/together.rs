@@ -1,5 +1,5 @@
-//! Checks of objects against each other: the same object twice, and two writers on one target, of which one may belong
-//! to another project.
+//! Checks objects against each other: an object defined twice, and two writers of one target. One of the writers may
+//! belong to another project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -10,9 +10,9 @@ use almanac_engine::{Family, Identity, Slim, Target};
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
 
-/// Checks the objects of one cluster against each other. Each has a number, and each finding is about the object of
-/// its number. `place` returns the location of an object for findings about another one, or nothing if its name is
-/// enough.
+/// Checks the objects of one cluster against each other. Each object has a number, and each finding has the number of
+/// its object. `place` returns the location of an object for findings about another object, or an empty string if the
+/// name suffices.
 pub fn check_together<'a>(
     objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
     place: impl Fn(usize) -> String,
@@ -46,8 +46,8 @@ pub fn check_together<'a>(
     findings
 }
 
-/// Checks objects of one cluster against what other projects scale there. `writers` has the name of the
-/// object that scales a target, and its location.
+/// Checks the objects of one cluster against the scalers of other projects in that cluster. `writers` maps a target to
+/// the name and the location of its scaler.
 pub(super) fn check_against_foreign<'a>(
     objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
     writers: &BTreeMap<Identity, (String, String)>,
@@ -62,7 +62,7 @@ pub(super) fn check_against_foreign<'a>(
     ours.filter_map(finding).collect()
 }
 
-/// The target of an object that no other one may scale as well. An exempt or suspended object scales nothing.
+/// The target that no other object may scale as well. An exempt or suspended object scales nothing.
 fn sole_target(object: &CheckedObject) -> Option<&Target> {
     let shares = object.kind.family().is_some_and(Family::shares_targets);
     let policy = match &object.slim {
@@ -84,14 +84,14 @@ fn foreign_fix(object: &CheckedObject) -> &'static str {
     }
 }
 
-/// The finding about an object with the name of another one, which is at `first`.
+/// The finding about an object with the name of an earlier object, whose location is `first`.
 pub(super) fn defined_twice(identity: &Identity, first: &str) -> Finding {
     let message = format!("{identity} is defined twice, first at {first}");
     Finding::new(Code::DuplicateObject, FieldPath::default(), message)
         .with_fix("remove one of them, or rename it")
 }
 
-/// A location as a part of a sentence; empty if there is none.
+/// A location as a part of a sentence; empty without a location.
 pub(super) fn at(place: &str) -> String {
     if place.is_empty() { String::new() } else { format!(", at {place}") }
 }

@@ -1,5 +1,5 @@
-//! Units of nodes that together take fewer pods than the highest number of replicas of one workload. The demand of
-//! several workloads at one instant is up to a forecast.
+//! Findings about node units whose caps together are lower than the maximum replicas of one workload. A forecast
+//! computes the demand of several workloads at one instant.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use almanac_engine::{Identity, Slim, Target, World, counted};
 use super::object::CheckedObject;
 use crate::finding::{Code, Finding, Path};
 
-/// The source of the highest number of replicas of a workload.
+/// The source of the maximum replicas of a workload.
 enum ReplicasSource {
     Itself,
     Policy(String),
@@ -18,13 +18,13 @@ enum ReplicasSource {
     Autoscaler(Identity),
 }
 
-/// The highest numbers of replicas of workloads, with their sources.
+/// The maximum replicas of each workload, with their source.
 pub(super) struct PodDemand {
     by_workload: BTreeMap<Identity, (u32, ReplicasSource)>,
 }
 
 impl PodDemand {
-    /// The demand by the policies of one cluster, and by the workloads themselves.
+    /// Computes the demand from the policies and the workloads of one cluster.
     pub(super) fn from_objects<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> PodDemand {
         let mut world = World::default();
         let mut by_workload = BTreeMap::new();
@@ -62,8 +62,8 @@ impl PodDemand {
         PodDemand { by_workload }
     }
 
-    /// The finding about a policy that governs the pods of these workloads, if the units cannot take all pods of one
-    /// of them.
+    /// The finding about a policy that governs the pods of these workloads, if the caps of the units are lower than the
+    /// pods of one workload.
     pub(super) fn more_than_units_take<'w>(
         &self,
         policy: &ResourcePolicy,
@@ -75,7 +75,7 @@ impl PodDemand {
             return None;
         }
         let demands = workloads.filter_map(|it| Some((it, self.by_workload.get(it)?)));
-        // Of several that request as many, the first by name.
+        // Of several workloads with equal demand, the first by name.
         let most = demands.max_by_key(|(workload, (replicas, _))| (*replicas, Reverse(*workload)));
         let (workload, (replicas, by)) = most?;
         let missing = u64::from(*replicas).checked_sub(all).filter(|missing| *missing > 0)?;

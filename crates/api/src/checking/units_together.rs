@@ -1,5 +1,5 @@
-//! Checks policies for units of nodes against each other and against the pods that they govern: a pod of two policies
-//! is unschedulable.
+//! Checks policies for node units against each other and against the governed pods: a pod of two policies is
+//! unschedulable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::finding::{Code, Finding, Path};
 use crate::kinds::nearest;
 use crate::slim::DELETION_COST;
 
-/// The labels that controllers, and the API server at the binding, give pods, which are in no file.
+/// The labels that controllers add to pods, or the API server at the binding. No file has these labels.
 const GIVEN: [&str; 13] = [
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/controller-uid",
@@ -32,17 +32,17 @@ const GIVEN: [&str; 13] = [
     "topology.kubernetes.io/zone",
 ];
 
-/// The domains of controllers that give all their pods labels of their own.
+/// The label domains of controllers that add labels to all their pods.
 const GIVEN_DOMAINS: [&str; 2] = ["jobset.sigs.k8s.io", "leaderworkerset.sigs.k8s.io"];
 
 /// A pod, or a workload whose template creates pods.
 #[derive(Clone, Debug)]
 pub struct GovernedPod<'a> {
-    /// Its identity.
+    /// The identity of the pod or the workload.
     pub identity: Identity,
-    /// The pod, or the pod that its template creates.
+    /// The pod, or the pod that the template creates.
     pub pod: &'a Pod,
-    /// Its index among them.
+    /// The index among the pods of the reading.
     pub index: usize,
 }
 
@@ -54,8 +54,8 @@ struct Candidate<'a> {
     pods: LabelSet,
 }
 
-/// Checks the policies of one cluster against each other and against the pods there. `place` returns the location of
-/// a policy, and `pod_place` that of a pod.
+/// Checks the policies of one cluster against each other and against the pods there. `place` returns the location of a
+/// policy, and `pod_place` the location of a pod.
 #[must_use]
 pub fn check_units_together<'a>(
     objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
@@ -114,7 +114,8 @@ pub fn check_units_together<'a>(
     findings
 }
 
-/// The pairs of policies that govern the same pods: pods in the input, or any pods with such labels.
+/// The pairs of policies that govern the same pods: pods in the input, or any pods with labels that both policies
+/// select.
 fn with_implied<'a>(
     policies: &[Candidate<'_>],
     by_selector: &BySelector,
@@ -160,7 +161,7 @@ fn two_policies(
         .with_fix("change the selectors so that no pod fits both, or put all units in one policy")
 }
 
-/// Pods that come with a deletion cost keep it.
+/// Reports pods that have a deletion cost of their own, which is kept.
 fn own_costs(
     governed: &[&GovernedPod<'_>],
     pod_place: impl Fn(usize) -> String,
@@ -184,13 +185,14 @@ fn own_costs(
     )
 }
 
-/// Whether pods get a label that is in no file.
+/// Whether a controller or the API server adds the label to pods.
 fn is_given(key: &str) -> bool {
     let domain = key.split_once('/').map(|(domain, _)| domain);
     GIVEN.contains(&key) || domain.is_some_and(|domain| GIVEN_DOMAINS.contains(&domain))
 }
 
-/// Keys that are probably mistyped: near one that Kubernetes sets, or one that none of the present pods has.
+/// Findings about keys that are probably mistyped: similar to a key that Kubernetes sets, or absent from all present
+/// pods.
 fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&GovernedPod<'_>]) -> Vec<Finding> {
     let spec = Path::Root.key("spec");
     let list = spec.key("matchLabelKeys");
@@ -216,10 +218,10 @@ fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&GovernedPod<'_>]) -> Vec
     findings.collect()
 }
 
-/// A label in a namespace: that, its key and its value.
+/// A label in a namespace: the namespace, the key and the value.
 type LabelIn = (Arc<str>, Arc<str>, Arc<str>);
 
-/// Policies by a label that they require: there may be thousands, and few of them select a pod.
+/// An index of policies by a required label. Thousands of policies may exist, and few of them select a pod.
 struct BySelector {
     keyed: BTreeMap<LabelIn, Vec<usize>>,
     /// The policies that require no value of a label, by namespace.

@@ -1,5 +1,6 @@
-//! The fields that a CRD in a cluster lacks, compared with ours: of an older release, or of the project that a kind comes
-//! from. The API server drops a field that the CRD does not have, and refuses a server-side apply that names one.
+//! The fields of our CRD that the CRD in a cluster lacks. That CRD may be from an older release, or from the project
+//! that defined the kind. The API server drops fields that the CRD lacks, and rejects a server-side apply with such a
+//! field.
 //!
 //! The caller reads the schema of the cluster.
 
@@ -11,7 +12,7 @@ use super::all_custom_resources;
 use crate::kinds::Kind;
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType};
 
-/// The most fields that a message names; the others are counted.
+/// The maximum number of fields that a message names; the others are counted.
 const MAX_LISTED: usize = 6;
 
 /// Other spellings of a field. A CRD without them loses nothing: the API server never accepted them.
@@ -22,7 +23,7 @@ const OTHER_SPELLINGS: [(Kind, &str); 4] = [
     (Kind::Placement, "spec.prioritizerPolicy.configurations[].scoreCoordinate.buildIn"),
 ];
 
-/// Fields of a kind that a CRD lacks. Of a field that is missing as a whole, those inside it are not listed.
+/// Fields of a kind that a CRD lacks. For a field that is missing as a whole, its inner fields are not listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissingFields {
     kind: Kind,
@@ -40,8 +41,8 @@ enum Step {
 }
 
 impl MissingFields {
-    /// The fields of our own schema of a kind that a served one lacks; `None` if it has them all, or if the kind is not
-    /// one that we define.
+    /// The fields of our schema of a kind that the served schema lacks; `None` if no field is missing, or if we do not
+    /// define the kind.
     #[must_use]
     pub fn find(kind: Kind, served: &Value) -> Option<MissingFields> {
         let mut ours = all_custom_resources().into_iter();
@@ -56,7 +57,7 @@ impl MissingFields {
         (!fields.is_empty()).then_some(MissingFields { kind, fields })
     }
 
-    /// Removes the fields from a status, as the API server does.
+    /// Removes the missing fields from a status, as the API server does.
     pub fn remove_from_status(&self, status: &mut Value) {
         for path in &self.fields {
             if let [Step::Field(first), rest @ ..] = &**path
@@ -67,7 +68,7 @@ impl MissingFields {
         }
     }
 
-    /// The condition that lists them.
+    /// The condition that lists the missing fields.
     #[must_use]
     pub fn condition_state(&self) -> ConditionState {
         ConditionState {
@@ -111,7 +112,7 @@ impl fmt::Display for MissingFields {
     }
 }
 
-/// The path as messages have it: `spec.rules[].name`.
+/// The path in the form of messages: `spec.rules[].name`.
 fn written(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -128,7 +129,7 @@ fn written(path: &[Step]) -> String {
     text
 }
 
-/// Collects the fields below a path that are in our schema, and not in the served one.
+/// Collects the fields below a path that are in our schema and not in the served schema.
 fn compare(ours: &Value, served: &Value, path: &mut Vec<Step>, missing: &mut Vec<Vec<Step>>) {
     if ours.is_null() {
         return;
@@ -230,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_keeps_what_it_does_not_know_lacks_nothing() {
+    fn a_schema_that_preserves_unknown_fields_lacks_nothing() {
         let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let served = json!({"properties": {"spec": open, "status": open}});
         assert_eq!(MissingFields::find(Kind::MetricsProducer, &served), None);
     }
 
     #[test]
-    fn another_spelling_of_a_field_is_not_missed_but_what_is_inside_one_is() {
+    fn other_spellings_are_not_missing_but_their_inner_fields_are() {
         let mut served = ours(Kind::MetricsProducer);
         let spec = served["properties"]["spec"]["properties"].as_object_mut().unwrap();
         let other = spec.remove("scheduleSpec").unwrap();

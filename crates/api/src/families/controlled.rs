@@ -18,7 +18,7 @@ pub enum Controlled {
 }
 
 impl Controlled {
-    /// All of them, in this process or another: those that are reconciled by default before the others.
+    /// The objects of all controllers, in any process. Those that are reconciled by default come first.
     pub fn all() -> impl Iterator<Item = Self> {
         let all = || Family::ALL.into_iter().map(Self::Policies).chain([Self::NodeGroups]);
         all().filter(|it| it.is_by_default()).chain(all().filter(|it| !it.is_by_default()))
@@ -28,15 +28,15 @@ impl Controlled {
     #[must_use]
     pub fn kind(self) -> Kind {
         match self {
-            Self::Policies(family) => Kind::of_family(family),
+            Self::Policies(family) => Kind::for_family(family),
             Self::NodeGroups => Kind::ScalableNodeGroup,
         }
     }
 
-    /// The entry of a kind: its objects are reconciled, or are read or written to do so. `None` for Kubernetes' own
+    /// The entry for a kind whose objects are reconciled, or read or written by a reconcile. `None` for Kubernetes' own
     /// kinds.
     #[must_use]
-    pub fn of_kind(kind: Kind) -> Option<Controlled> {
+    pub fn for_kind(kind: Kind) -> Option<Controlled> {
         let using_family = || {
             let mut families = DESCRIPTORS.iter().filter(|_| !is_group_of_kubernetes(kind.group()));
             let it = families.find(|it| it.reads.contains(&kind) || it.writes.contains(&kind))?;
@@ -45,31 +45,31 @@ impl Controlled {
         Self::all().find(|it| it.kind() == kind).or_else(using_family)
     }
 
-    /// The name of these objects on the command line.
+    /// The command-line name of the objects.
     #[must_use]
     pub fn flag(self) -> &'static str {
         self.descriptor().map_or("scalable-node-group", |it| it.flag)
     }
 
-    /// The upstream controller that reconciles them, if one can be recognized.
+    /// The upstream controller of the objects; `None` if it cannot be recognized.
     #[must_use]
     pub fn upstream(self) -> Option<Upstream> {
         self.descriptor().map_or(Some(KARPENTER), |it| it.upstream)
     }
 
-    /// The process that reconciles them.
+    /// The process that reconciles the objects.
     #[must_use]
     pub fn process(self) -> Process {
         self.descriptor().map_or(Process::Controller { by_default: true }, |it| it.process)
     }
 
-    /// Whether the controllers reconcile them by default.
+    /// Whether the controllers reconcile the objects by default.
     #[must_use]
     pub fn is_by_default(self) -> bool {
         self.process() == Process::Controller { by_default: true }
     }
 
-    /// The definitions of their kind and of those that come with it.
+    /// The CRDs of the kind of the objects and of its companion kinds.
     pub(crate) fn definitions(self) -> Vec<CustomResourceDefinition> {
         match self.descriptor() {
             Some(descriptor) => (descriptor.definitions)(),
@@ -77,7 +77,7 @@ impl Controlled {
         }
     }
 
-    /// The reason that a process limited to some namespaces cannot reconcile them, if so.
+    /// The reason that a process limited to some namespaces cannot reconcile the objects; `None` if it can.
     #[must_use]
     pub fn why_cluster_wide(self) -> Option<&'static str> {
         self.descriptor()?.why_cluster_wide

@@ -45,7 +45,8 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     Interpretation::new(slim, checked.findings).scaling(scales, named)
 }
 
-/// Removes the rules whose shape is broken, since rules are independent. With a mistake elsewhere, no part is usable.
+/// Removes the rules whose shape is broken, since rules are independent. A mistake outside the rules makes the whole
+/// policy unusable.
 fn without_broken_rules(mut policy: CronScaling, findings: &[Finding]) -> Option<CronScaling> {
     let spec = Path::Root.key("spec");
     let rules = spec.key("rules");

@@ -10,13 +10,13 @@ use crate::kinds::Kind;
 use crate::lenient;
 use crate::slim::{self, quantity};
 
-/// An object, checked.
+/// The result of checking an object of a hub.
 pub(super) struct CheckedHubObject {
     pub(super) object: Option<HubObject>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Checks an object, given apart from its status.
+/// Checks an object, whose status is a separate argument.
 pub(super) fn check(kind: Kind, object: &Json, status: &Json) -> CheckedHubObject {
     let mut findings = Vec::new();
     let object = match kind {
@@ -35,7 +35,7 @@ pub(super) fn check(kind: Kind, object: &Json, status: &Json) -> CheckedHubObjec
     CheckedHubObject { object, findings }
 }
 
-/// A set whose selector is unusable has unknown clusters.
+/// Checks a cluster set. The clusters of a set with an unusable selector are unknown.
 fn check_set(object: &Json, findings: &mut Vec<Finding>) -> ClusterSet {
     let spec = Path::Root.key("spec");
     let field = spec.key("clusterSelector");
@@ -58,7 +58,7 @@ fn check_set(object: &Json, findings: &mut Vec<Finding>) -> ClusterSet {
     }
 }
 
-/// A binding has the name of its set.
+/// Checks that a binding has the name of its set.
 fn check_binding(object: &Json, findings: &mut Vec<Finding>) -> Option<HubObject> {
     let set = object["spec"]["clusterSet"].as_str().filter(|set| !set.is_empty())?;
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -78,7 +78,7 @@ fn check_amounts(status: &Json, findings: &mut Vec<Finding>) {
     for (list, name) in amounts.flat_map(|list| ["cpu", "memory"].map(|name| (list, name))) {
         let value = &status[list][name];
         let list = path.key(list);
-        if !value.is_null() && quantity::of_json(value).is_none() {
+        if !value.is_null() && quantity::from_json(value).is_none() {
             let why = "must be a quantity, such as 1500m or 4Gi";
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let finding = Finding::invalid(Code::WrongType, &list.key(name), text, why);
@@ -123,7 +123,7 @@ fn check_score<'a>(
             );
         }
         Some(name) => seen.push(name),
-        // The design itself writes it once.
+        // The published design uses the key once.
         None if item["prioritizer"].is_string() => {
             let message = "Unknown field: the name of a score is its name";
             findings.push(

@@ -1,5 +1,5 @@
-//! From an object of the right shape to its slim form: for policies by their family, for the other objects by their
-//! use in policies.
+//! Converts an object of the right shape to its slim form. The family converts a policy; the use in policies determines
+//! the slim form of other objects.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use crate::slim;
 /// An object after a shape check, with corrections where it did not fit.
 pub(crate) struct ShapeCheckedObject<'a> {
     pub(crate) kind: Kind,
-    /// All of it but its status.
+    /// The object without its status.
     pub(crate) object: Json,
-    /// The status as written: it is the controllers' own, and never a reason to fail.
+    /// The status as written. Only controllers write it, so it never fails a check.
     pub(crate) status: Json,
     /// The findings about the shape.
     pub(crate) findings: &'a [Finding],
@@ -37,18 +37,18 @@ pub(crate) struct ShapeCheckedObject<'a> {
     pub(crate) patterns: Option<&'a PatternPool>,
 }
 
-/// The meaning of an object.
+/// The slim form of an object, its target, and the findings about its meaning.
 #[derive(Default)]
 pub(crate) struct Interpretation {
     pub(crate) slim: Option<Slim>,
     pub(crate) scales: Option<Target>,
-    /// The target of a policy that cannot be used.
+    /// The target that an unusable policy names.
     pub(crate) named: Option<Target>,
     /// The findings beyond the shape.
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Returns the meaning of an object.
+/// Interprets an object by the role of its kind.
 pub(crate) fn interpret(mut object: ShapeCheckedObject<'_>) -> Interpretation {
     match object.kind.role() {
         Role::Policy(family) => (Descriptor::for_family(family).check)(&mut object),
@@ -66,7 +66,7 @@ impl Interpretation {
         Interpretation { slim: Some(slim), findings, ..Interpretation::default() }
     }
 
-    /// The same with this target; `named` is used if there is no usable one.
+    /// Sets the target. `named` is the target in the spec, for a policy without a usable target.
     pub(super) fn scaling(self, scales: Option<Target>, named: Option<Target>) -> Interpretation {
         let named = named.filter(|_| scales.is_none());
         Interpretation { scales, named, ..self }
@@ -74,7 +74,7 @@ impl Interpretation {
 }
 
 impl ShapeCheckedObject<'_> {
-    /// A policy, as the world keeps it.
+    /// The interpretation of a policy, as the world stores it.
     pub(super) fn kept<Policy, Memory>(
         &self,
         policy: Option<Policy>,
@@ -83,8 +83,8 @@ impl ShapeCheckedObject<'_> {
         PolicyObject { policy: policy.map(Arc::new), created: self.created, memory }
     }
 
-    /// An object from which placements select. If its shape does not fit, it is treated as absent; a set is treated as
-    /// present, with unknown clusters.
+    /// The interpretation of an object from which placements select. An object with a wrong shape is treated as absent.
+    /// A set with a wrong shape is treated as present, with unknown clusters.
     fn hub_object(self) -> Interpretation {
         let checked = hub::check(self.kind, &self.object, &self.status);
         let object = match checked.object {
@@ -100,8 +100,8 @@ impl ShapeCheckedObject<'_> {
         }
     }
 
-    /// An autoscaler. Of one of Kubernetes' own, only its bounds and its target are checked: its own API
-    /// checks the rest.
+    /// The interpretation of an autoscaler. For a `HorizontalPodAutoscaler`, only the bounds and the target are
+    /// checked: its own API checks the rest.
     fn bounds(mut self) -> Interpretation {
         let checked = if self.kind == Kind::FederatedHPA {
             let spec = self.object["spec"].clone();
@@ -119,15 +119,15 @@ impl ShapeCheckedObject<'_> {
         let mut reference: ScaleTargetReference = serde_json::from_value(reference).ok()?;
         let written = reference.api_version.as_deref().unwrap_or_default();
         if let Some(removed) = removed_version(written, &reference.kind) {
-            // Kubernetes finds it by its group and kind.
+            // Kubernetes looks the target up by group and kind.
             reference.api_version = Some(removed.now.to_owned());
         }
         let target = check_target(&reference, &Path::Root, self.namespace, &mut Vec::new());
         target.map(|reference| reference.target)
     }
 
-    /// The slim form of an object that policies act on, if its numbers are in order. Other mistakes in
-    /// it do not change its numbers.
+    /// The slim form of an object that policies act on; `None` if its numbers are invalid. Other mistakes do not change
+    /// the numbers.
     fn data(&self, further: &[Finding]) -> Option<Slim> {
         let spec = Path::Root.key("spec");
         let numbers = slim::fields(self.kind.role()).iter().map(|it| FieldPath::from(spec.key(it)));
@@ -140,7 +140,7 @@ impl ShapeCheckedObject<'_> {
             .iter()
             .chain(further)
             .any(|it| it.severity() == Severity::Error && is_about_numbers(it));
-        let slim = slim::of_data(self.kind, &self.object).filter(|_| in_order)?;
+        let slim = slim::from_object(self.kind, &self.object).filter(|_| in_order)?;
         Some(match slim {
             Slim::Workload(workload) => {
                 let current = lenient::count(&self.status["replicas"]);
@@ -154,7 +154,7 @@ impl ShapeCheckedObject<'_> {
         errors(self.findings).next().is_none()
     }
 
-    /// The target by its name, whether or not the rest can be used.
+    /// The target that the spec names, whether or not the rest of the policy is usable.
     pub(super) fn named_target(&self) -> Option<Target> {
         let reference = self.object.get("spec")?.get("scaleTargetRef")?;
         let reference = ScaleTargetReference::deserialize(reference).ok()?;
@@ -162,7 +162,7 @@ impl ShapeCheckedObject<'_> {
         Some(reference.target)
     }
 
-    /// Turns the spec into its type and checks it.
+    /// Deserializes the spec and checks it.
     pub(super) fn check_spec<Spec: DeserializeOwned, T>(
         &mut self,
         check: impl FnOnce(&Self, Spec) -> Checked<T>,

@@ -21,8 +21,8 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::plain(Family::QosLevels, "qos-levels", Vec::new, check)
 };
 
-/// The policies of a `ConfigMap` of Volcano's agent. One without its document is treated like one with a
-/// document that cannot be read: a slip of the key must not undo all levels.
+/// The policies of a `ConfigMap` of Volcano's agent. A `ConfigMap` without the document is treated as if the document
+/// were unreadable: a mistyped key must not undo all levels.
 fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let name = object.object["metadata"]["name"].as_str().unwrap_or_default();
     let Some(key) = document_key(name) else { return Interpretation::default() };
@@ -44,13 +44,13 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     Interpretation::new(Slim::QosLevels(object.kept(Some(levels), None)), checked.findings)
 }
 
-/// There may be several lists in the document.
+/// The document may contain several lists.
 fn rule_field(slim: &Slim, position: usize) -> Option<FieldPath> {
     let Slim::QosLevels(levels) = slim else { return None };
     document::field_of(levels.policy.as_deref(), position)
 }
 
-/// The finding that the document of the agent is missing, or is the only one and has another name.
+/// The finding about a missing document of the agent. A single document under another key is probably that document.
 fn missing_document(documents: &Json, key: &str) -> Finding {
     let data = Path::Root.key("data");
     let mut others = documents.as_object().into_iter().flatten().map(|(other, _)| other);

@@ -1,5 +1,5 @@
-//! The projects that the kinds of policies come from, and the recognition of their controllers in a cluster. All names
-//! are those in the sources of these projects:
+//! The upstream projects of the kinds of policies, and the marks of their controllers in a cluster. All names are from
+//! the sources of these projects:
 //!
 //! | upstream | marks | found in |
 //! |---|---|---|
@@ -7,19 +7,20 @@
 //! | Karmada | the Lease `karmada-controller-manager` | `cmd/controller-manager/app/options/options.go` of karmada-io/karmada |
 //! | Open Cluster Management | the Lease `placement-lock`: the component is called `placement` in all versions, and openshift/library-go adds `-lock` | `pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm, before that `pkg/cmd/hub/controller.go` of open-cluster-management-io/placement; `pkg/controller/controllercmd/cmd.go` of openshift/library-go |
 //!
-//! Volcano's agent and the scheduler plugin of `ResourcePolicy` cannot be recognized: they have no lease of their own, as
-//! one is a `DaemonSet` and the other a part of kube-scheduler. Looking for a lease is up to the controllers.
+//! Volcano's agent and the scheduler plugin of `ResourcePolicy` cannot be recognized. They have no Lease of their own:
+//! the agent is a `DaemonSet`, and the plugin a part of kube-scheduler. The controllers search for the Leases.
 
 /// The upstream controller of a family, and its marks in a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Upstream {
-    /// Its project.
+    /// The name of the project.
     pub name: &'static str,
-    /// The name of its lease, in any namespace.
+    /// The name of the controller's Lease, in any namespace.
     pub lease: &'static str,
-    /// Whether the CRD of the kind must be that of the project, because the lease alone is ambiguous.
+    /// Whether the CRD of the kind must be from the project, because the Lease alone is ambiguous.
     pub by_definition: bool,
-    /// Whether it keeps conditions of its own in the objects' statuses, which a note of ours would replace.
+    /// Whether the controller writes conditions into the statuses of the objects. A condition of ours would replace
+    /// them.
     pub writes_conditions: bool,
 }
 

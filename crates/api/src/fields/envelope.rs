@@ -34,10 +34,10 @@ pub(crate) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
     }
 }
 
-/// The allowed letters of a name without an obvious correction.
+/// The fix for a name without an obvious correction.
 const USUAL_NAME: &str = "use only the letters a to z, digits and '-' inside it";
 
-/// The reason that a text is not a DNS subdomain, the Kubernetes rule for most names; `None` if it is one.
+/// The reason that a name is not a DNS subdomain, the Kubernetes rule for most names; `None` for a valid name.
 pub(crate) fn why_no_subdomain(name: &str) -> Option<String> {
     if name.chars().count() > 253 {
         return Some("a name may have at most 253 characters".to_owned());
@@ -50,7 +50,7 @@ pub(crate) fn why_no_subdomain(name: &str) -> Option<String> {
     })
 }
 
-/// The reason that a text is not a DNS label, the Kubernetes rule for namespaces; `None` if it is one.
+/// The reason that a name is not a DNS label, the Kubernetes rule for namespaces; `None` for a valid name.
 #[must_use]
 pub fn why_no_namespace(name: &str) -> Option<String> {
     (!is_label(name) || name.len() > 63).then(|| {
@@ -70,7 +70,7 @@ fn is_label(label: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
 }
 
-/// `FakeScheduling` becomes `fake-scheduling`.
+/// The nearest valid name: `FakeScheduling` becomes `fake-scheduling`.
 fn nearest_name(name: &str) -> Option<String> {
     // Only the author can choose a spelling without the letters that DNS lacks.
     if name.chars().any(|letter| letter.is_alphanumeric() && !letter.is_ascii()) {

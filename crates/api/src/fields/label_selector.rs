@@ -1,4 +1,4 @@
-//! From a label selector as it is written to one that can be used.
+//! Converts a label selector as written to the form of the engine.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::envelope::why_no_subdomain;
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::nearest;
 
-/// The longest name and value of a label.
+/// The maximum length of the name and of the value of a label.
 const CHARACTERS: usize = 63;
 
 /// The rule for the key of a label.
@@ -22,7 +22,7 @@ pub(crate) const KEY_OF_LABEL: &str = "the key of a label has at most 63 letters
 pub(crate) const VALUE_OF_LABEL: &str = "the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or a \
      digit";
 
-/// Checks a selector, by the rules that an API server has for every selector.
+/// Checks a selector by the rules of an API server for every selector.
 pub(crate) fn check_selector(
     written: &Written,
     path: &Path<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn check_selector(
     (findings.len() == before).then(|| LabelSelector::new(requirements))
 }
 
-/// The mistakes in the operators of a selector, where its schema leaves them to the reader.
+/// Reports wrong operators of a selector, for schemas that accept any operator.
 pub(crate) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut Vec<Finding>) {
     const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
     let list = path.key("matchExpressions");
@@ -57,7 +57,7 @@ pub(crate) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut 
     }
 }
 
-/// A finding about a text that is not one of the choices, with the one that was probably meant.
+/// A finding about a value that is not one of the choices, with the choice that was probably meant.
 pub(crate) fn unsupported(field: &Path<'_>, written: &str, choices: &[&str]) -> Finding {
     let quoted: Vec<String> = choices.iter().map(|it| format!("{it:?}")).collect();
     let message =
@@ -131,7 +131,7 @@ fn check_value(value: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a text may be the key of a label: a name, with the domain of its owner before it where it has one.
+/// Whether a string is a valid key of a label: a name, with an optional domain of its owner before it.
 pub(crate) fn is_label_key(key: &str) -> bool {
     let (domain, name) = match key.rsplit_once('/') {
         Some((domain, name)) => (Some(domain), name),
@@ -141,7 +141,7 @@ pub(crate) fn is_label_key(key: &str) -> bool {
     !name.is_empty() && is_label_text(name) && domain.is_none_or(is_domain)
 }
 
-/// Whether a text may be the value of a label, or the name in its key.
+/// Whether a string is a valid value of a label, or the name in its key.
 pub(crate) fn is_label_text(text: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();

@@ -1,13 +1,15 @@
-//! The objects of selectors, as sets of labels: whether one selects nothing, or only objects that others select too.
+//! Selectors as sets of labels: whether a selector selects nothing, or only objects that other selectors select too.
 //!
-//! Exact, because a selector has a condition on each label by itself, and there are always more values than it names.
+//! The result is exact, because a selector has a condition on each label alone, and a label has more possible values
+//! than a selector names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::{LabelSelector, ValueRequirement};
 
-/// The most divisions of a set before the comparison is given up. Few selectors take more than a few dozen.
+/// The maximum number of divisions of a set before the comparison is given up. Few selectors take more than a few
+/// dozen.
 const DIVISIONS: usize = 1_000;
 
 /// The objects that a selector selects, by its condition on each label.
@@ -29,7 +31,7 @@ enum Values {
 }
 
 impl LabelSet {
-    /// The set of a selector.
+    /// The set of the objects that a selector selects.
     pub(crate) fn from_selector(selector: &LabelSelector) -> LabelSet {
         let everything = LabelSet(BTreeMap::new());
         selector.requirements().iter().fold(everything, |set, requirement| {
@@ -37,22 +39,22 @@ impl LabelSet {
         })
     }
 
-    /// Whether no labels match it.
+    /// Whether no object is in the set.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.values().any(Allowed::is_nothing)
     }
 
-    /// Whether all of it is in another set.
+    /// Whether the set is a subset of another set.
     pub(crate) fn is_within(&self, other: &LabelSet) -> bool {
         self.is_within_all(&[other])
     }
 
-    /// Whether all of it is in other sets taken together; also `false` if the comparison would take too long.
+    /// Whether the set is a subset of the union of other sets; also `false` if the comparison would take too long.
     pub(crate) fn is_within_all(&self, others: &[&LabelSet]) -> bool {
         self.is_covered(others, &mut DIVISIONS.clone())
     }
 
-    /// The only value that a label has in all of it.
+    /// The only value of a label in the whole set; `None` if several values are possible.
     pub(crate) fn only_value(&self, key: &str) -> Option<&str> {
         match self.0.get(key) {
             Some(Allowed { missing: false, values: Values::Only(values) }) if values.len() == 1 => {
@@ -62,8 +64,8 @@ impl LabelSet {
         }
     }
 
-    /// The parts outside of the first set must be in the others. The set is divided by the label that puts a part
-    /// outside.
+    /// Divides this set by the labels of the first of the other sets. The parts outside the first set must be in the
+    /// remaining sets.
     fn is_covered(&self, by: &[&LabelSet], divisions: &mut usize) -> bool {
         if self.is_empty() {
             return true;
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn several_sets_together_hold_what_none_of_them_holds_alone() {
+    fn several_sets_together_include_a_set_that_none_includes_alone() {
         let within = |inner: &str, outer: &[&str]| {
             let outer: Vec<LabelSet> = outer.iter().map(|it| set(it)).collect();
             set(inner).is_within_all(&outer.iter().collect::<Vec<_>>())
@@ -213,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_comparison_that_takes_too_long_is_given_up() {
-        // Only the last of them includes it, after three parts have been compared with each of the others.
+        // Only the last set includes it, after three parts have been compared with each of the others.
         let others = (0..64).map(|it| format!("k{it} in x,l{it} in y,m{it} in z"));
         let others: Vec<LabelSet> = others.chain(["a".to_owned()]).map(|it| set(&it)).collect();
         assert!(!set("a").is_within_all(&others.iter().collect::<Vec<_>>()));

@@ -1,4 +1,4 @@
-//! References to targets: kinds and API versions that go together.
+//! Checks references to targets: kinds and API versions that belong together.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::objects::ScaleTargetReference;
 /// A kind that users try to scale although it cannot be scaled. It is in the group of Deployments.
 const DAEMON_SET: &str = "DaemonSet";
 
-/// Checks a reference to an object that can be scaled. `None` if it has an error.
+/// Checks a reference to an object that can be scaled. `None` if the reference has an error.
 pub(crate) fn check_target(
     reference: &ScaleTargetReference,
     path: &Path<'_>,
@@ -55,7 +55,7 @@ pub(crate) fn check_target(
         }
     };
     let api_version = match known {
-        // Its bounds are read and written in the version whose fields the rules use.
+        // The bounds of an autoscaler are read and written in the version whose fields the rules use.
         Some(known @ Kind::HorizontalPodAutoscaler) => Arc::from(known.api_version()),
         Some(_) | None => Arc::from(api_version),
     };
@@ -70,7 +70,7 @@ fn can_be_scaled(kind: Kind) -> bool {
     }
 }
 
-/// Whether a kind, in letters of any case, is one of the group that is mistyped.
+/// Whether a kind, in any letter case, belongs to the group that is mistyped.
 fn is_of_apps(kind: &str) -> bool {
     let mut kinds = Kind::ALL.iter().filter(|it| it.name().eq_ignore_ascii_case(kind));
     kinds.any(|it| it.api_version() == "apps/v1")
@@ -104,7 +104,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
         && let Some(removed) = removed_version(api_version, kind)
         && removed.now == known.api_version()
     {
-        // The bounds of an autoscaler are set in the version of today; replicas, in the one that is written.
+        // The bounds of an autoscaler are set in the current version, but replicas in the version as written.
         let code = match known.role() {
             Role::Bounds => Code::RemovedVersion,
             Role::Workload { .. } | Role::Hub | Role::Policy(_) => Code::Target,
@@ -127,7 +127,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
     findings.push(finding);
 }
 
-/// The mistake in a kind, in a group whose kinds are known.
+/// The finding about a kind in a group whose kinds are all known.
 fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     let of_group = || Kind::ALL.iter().copied().filter(|it| it.group() == group);
     let scalable = || of_group().filter(|it| can_be_scaled(*it)).map(Kind::name);

@@ -1,12 +1,11 @@
-//! The advice for a finding whose message has none: one fix, with the terms of the message where that names them
-//! already.
+//! The fix for a finding without one. The fix uses the terms of the message, if the message names them.
 //!
 //! Messages have the form `the problem; the fix`, or `must be …`, so that one line is complete.
 
 use super::{Code, Finding};
 
 impl Finding {
-    /// The problem, without the advice where the fix has that.
+    /// The problem, without the advice if the fix repeats the advice.
     #[must_use]
     pub fn problem(&self) -> &str {
         let Some((problem, advice)) = self.message.rsplit_once("; ") else { return &self.message };
@@ -19,7 +18,7 @@ impl Finding {
         if self.fix.as_deref().is_some_and(has_advice) { problem } else { &self.message }
     }
 
-    /// The same with the field.
+    /// The field and the problem.
     #[must_use]
     pub fn headline(&self) -> String {
         if self.field.segments().is_empty() {
@@ -29,7 +28,7 @@ impl Finding {
         }
     }
 
-    /// The same with a fix: its own, or else the usual one of its code.
+    /// Sets the usual fix of the code if the finding has no fix.
     #[must_use]
     pub fn with_some_fix(mut self) -> Self {
         self.fix = self.fix.take().or_else(|| Some(self.usual_fix().into()));
@@ -77,12 +76,11 @@ impl Finding {
     }
 }
 
-/// The starts of the end of a message that names the intended text.
+/// The starts of the last part of a message that names the intended value.
 const MEANING: [&str; 4] =
     ["write its three letters, ", "write ", "did you mean ", "the nearest name is "];
 
-/// The advice in a message: the part behind the last semicolon, if that begins
-/// with a verb.
+/// The advice in a message: the part after the last semicolon, if it starts with a verb.
 fn advice(message: &str) -> Option<&str> {
     let last = message.rsplit("; ").next().filter(|last| *last != message);
     let verbs = ["write ", "leave ", "list ", "remove ", "use ", "join ", "set ", "split "];

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One step of a path.
+/// A step of a path.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Segment {
     /// Into a map.
@@ -14,7 +14,7 @@ pub enum Segment {
 /// A path on the stack of the code that walks an object, so that a step down costs nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Path<'a> {
-    /// The object itself.
+    /// The path of the object itself.
     Root,
     /// A field of a map.
     Key(&'a Path<'a>, &'a str),
@@ -23,13 +23,13 @@ pub enum Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// A field of what this path leads to.
+    /// The path of a field of the value at this path.
     #[must_use]
     pub fn key(&'a self, key: &'a str) -> Path<'a> {
         Path::Key(self, key)
     }
 
-    /// The name of the field it leads to, unless that is an item of a list.
+    /// The name of the field at the end of the path; `None` for an item of a list.
     #[must_use]
     pub fn last_key(&self) -> Option<&'a str> {
         match self {
@@ -38,25 +38,25 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// An item of what this path leads to.
+    /// The path of an item of the list at this path.
     #[must_use]
     pub fn index(&'a self, index: usize) -> Path<'a> {
         Path::Index(self, index)
     }
 }
 
-/// An owned path.
+/// A path that owns its steps.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct FieldPath(Vec<Segment>);
 
 impl FieldPath {
-    /// Its steps from the object down.
+    /// The steps of the path, starting at the object.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }
 
-    /// The name of the field it leads to, unless that is an item of a list.
+    /// The name of the field at the end of the path; `None` for an item of a list.
     #[must_use]
     pub fn last_key(&self) -> Option<&str> {
         match self.0.last()? {
@@ -65,7 +65,7 @@ impl FieldPath {
         }
     }
 
-    /// The first item of a list that it leads through: the key of the list, and the position in it.
+    /// The first item of a list on the path: the key of the list, and the index of the item.
     #[must_use]
     pub fn first_item(&self) -> Option<(&str, usize)> {
         self.0.windows(2).find_map(|pair| match pair {
@@ -83,7 +83,7 @@ impl FieldPath {
         }
     }
 
-    /// Whether this is the other path or leads further down from it.
+    /// Whether this path equals the other path or continues it.
     #[must_use]
     pub fn is_within(&self, outer: &FieldPath) -> bool {
         self.0.starts_with(&outer.0)
@@ -118,8 +118,7 @@ impl From<Path<'_>> for FieldPath {
     }
 }
 
-/// Keys that would look like several steps are in brackets, as Kubernetes prints them:
-/// `metadata.annotations[a.b/c]`.
+/// A key that looks like several steps is in brackets, as Kubernetes prints such keys: `metadata.annotations[a.b/c]`.
 impl fmt::Display for FieldPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, segment) in self.0.iter().enumerate() {

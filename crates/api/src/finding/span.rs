@@ -1,18 +1,18 @@
-//! A range of bytes in a text. Lines and columns are up to the owner of the text.
+//! A range of bytes in a text. The owner of the text computes lines and columns.
 
 use std::ops::Range;
 
 /// A range of bytes in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
-    /// The first byte.
+    /// The index of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// The index after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The span of a range of bytes. Sources are far smaller than 4 GiB.
+    /// Converts a range of bytes. Sources are far smaller than 4 GiB.
     pub(crate) fn new(range: Range<usize>) -> Self {
         let saturated = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         Self { start: saturated(range.start), end: saturated(range.end) }

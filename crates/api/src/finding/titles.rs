@@ -1,12 +1,12 @@
-//! Titles of findings, for alerts, where there is no room for the explanation.
+//! Titles of findings, for alerts, which are too short for the explanation.
 //!
-//! A title has fewer than 80 characters, since a list of alerts cuts off longer ones. Explanations and fixes are
-//! elsewhere.
+//! A title has fewer than 80 characters, since a list of alerts cuts off longer ones. Explanations are in `codes`, and
+//! fixes in `fix`.
 
 use super::Code;
 
 impl Code {
-    /// The title, in one short sentence: the first one of its explanation, unless that is too long.
+    /// The title, a short sentence: the first sentence of the explanation, unless that is too long.
     #[must_use]
     pub fn title(self) -> String {
         if let Some(title) = self.own_title() {
@@ -21,7 +21,7 @@ impl Code {
         self.title_of_text().or_else(|| self.title_of_object()).or_else(|| self.title_over_time())
     }
 
-    /// The titles about a text and its values.
+    /// The titles of findings about a text and its values.
     fn title_of_text(self) -> Option<&'static str> {
         Some(match self {
             Self::LineEnds => "The lines of a file end with a carriage return only.",
@@ -47,7 +47,7 @@ impl Code {
         })
     }
 
-    /// The titles about an object, or several together.
+    /// The titles of findings about an object, or about several objects together.
     fn title_of_object(self) -> Option<&'static str> {
         Some(match self {
             Self::Target => "The target can't be used.",
@@ -67,7 +67,7 @@ impl Code {
         })
     }
 
-    /// The titles about behavior over time.
+    /// The titles of findings about behavior over time.
     fn title_over_time(self) -> Option<&'static str> {
         Some(match self {
             Self::SameMinute => "Two rules of one object fire in the same minute.",

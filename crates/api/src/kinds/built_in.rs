@@ -1,5 +1,5 @@
-//! The kinds in Kubernetes' own API groups. Nothing else adds kinds to these groups, so a kind that is not listed and
-//! is spelled nearly like a listed one is a slip. The table of kinds defines the meaning of each kind to policies.
+//! The kinds in Kubernetes' own API groups. Only Kubernetes adds kinds to these groups, so an unlisted kind with a
+//! spelling similar to a listed kind is a typo. The table of kinds defines the role of each kind.
 
 use super::names::nearest_within;
 
@@ -8,7 +8,7 @@ struct Group {
     name: &'static str,
     /// The kinds that Almanac reads.
     read: &'static [&'static str],
-    /// All other kinds, as Kubernetes 1.33 to 1.37 publish them, and those of versions that were removed before.
+    /// All other kinds of Kubernetes 1.33 to 1.37, and the kinds of versions that were removed earlier.
     others: &'static [&'static str],
 }
 
@@ -53,12 +53,12 @@ static GROUPS: [Group; 4] = [
     Group { name: "batch", read: &["CronJob", "Job"], others: &["JobTemplate", "ScheduledJob"] },
 ];
 
-/// The kind that Almanac reads and that was probably meant by a kind that its group does not have.
+/// The kind that was probably meant by a kind that the group does not have; only kinds that Almanac reads.
 pub(super) fn near_kind(group: &str, kind: &str) -> Option<&'static str> {
     let Group { read, others, .. } = GROUPS.iter().find(|it| it.name == group)?;
     let known = read.iter().chain(*others).copied();
     // In a short name, two letters are half of it: `Job` is not meant by `Pod`.
-    let most = |name: &str| (name.len() / 4).clamp(1, super::recognition::MOST_SLIPS);
+    let most = |name: &str| (name.len() / 4).clamp(1, super::recognition::MAX_SLIPS);
     nearest_within(kind, known, most).filter(|meant| *meant != kind && read.contains(meant))
 }
 

@@ -2,7 +2,7 @@
 
 use super::Kind;
 
-/// A kind of which only the pods are read that its objects are, or create.
+/// A kind whose objects are pods, or create pods. Almanac reads only these pods.
 struct KindOfPods {
     name: &'static str,
     plural: &'static str,
@@ -10,7 +10,7 @@ struct KindOfPods {
     groups: &'static [&'static str],
 }
 
-/// Those that every cluster has, or that Volcano brings. Two kinds are called Job; the group distinguishes them.
+/// The kinds of pods in every cluster, and those of Volcano. Two kinds have the name Job; the group distinguishes them.
 const OF_PODS: [KindOfPods; 4] = [
     KindOfPods { name: "Pod", plural: "pods", short_names: &["po"], groups: &["", "v1", "v1."] },
     KindOfPods {
@@ -33,8 +33,7 @@ const OF_PODS: [KindOfPods; 4] = [
     },
 ];
 
-/// The kind that a user means by a text, as in [`Kind::named`], also if only the pods of its objects are of
-/// interest.
+/// Looks up a kind like [`Kind::named`], including kinds of which only the pods are read.
 #[must_use]
 pub fn kind_named(text: &str) -> Option<&'static str> {
     let of_pods = || {
@@ -60,8 +59,8 @@ impl KindOfPods {
 }
 
 impl Kind {
-    /// The kind a user means by a text: its name, its plural or a short name, in any letter case,
-    /// with or without its group, as in `deployments.apps`.
+    /// Looks up a kind by its name, its plural or a short name, in any letter case, with or without its group, such as
+    /// `deployments.apps`.
     #[must_use]
     pub fn named(text: &str) -> Option<Kind> {
         let typed = text.to_ascii_lowercase();
@@ -75,7 +74,7 @@ impl Kind {
         Kind::ALL.iter().copied().find(is_meant)
     }
 
-    /// Whether this is a word for the kind, in lower case. Users write `hpas`, too.
+    /// Whether a word in lower case names the kind. Users also write `hpas`.
     fn is_called(self, word: &str) -> bool {
         let is_short = |word: &str| self.short_names().contains(&word);
         word == self.plural()
@@ -84,7 +83,7 @@ impl Kind {
             || word.strip_suffix('s').is_some_and(is_short)
     }
 
-    /// Whether this may stand behind the kind's word: its group, or a version and its group.
+    /// Whether a qualifier may follow the name of the kind: its group, or a version and its group.
     fn is_qualified_by(self, qualifier: &str) -> bool {
         let with_version = |version: &&str| {
             let rest = qualifier.strip_prefix(version);
@@ -93,13 +92,13 @@ impl Kind {
         qualifier == self.group() || self.versions().iter().any(with_version)
     }
 
-    /// `deployments.apps`: the name in a role, as far as one string can express it.
+    /// The plural with the group, as in a role: `deployments.apps`.
     #[must_use]
     pub fn resource_name(self) -> String {
         self.qualified(self.plural())
     }
 
-    /// `Deployment.apps`, the kind in the names of objects in messages.
+    /// The kind in the names of objects in messages: `Deployment.apps`.
     #[must_use]
     pub fn display_name(self) -> String {
         self.qualified(self.name())
@@ -113,12 +112,12 @@ impl Kind {
     }
 }
 
-/// The name that was probably meant: few slips away, and nearer than any other.
+/// The name that was probably meant: it differs by few slips, and fewer than any other name.
 pub(crate) fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     nearest_within(written, names, |name| (name.len() / 3).clamp(1, 4))
 }
 
-/// The same, with at most `most` slips in a name. The case of letters is not one.
+/// The nearest name with at most `most(name)` slips. A different letter case is not a slip.
 pub(super) fn nearest_within<'a>(
     written: &str,
     names: impl Iterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! The kind that an `apiVersion` and a `kind` mean, and the recognition of those that are nearly one.
+//! Looks up the kind of an `apiVersion` and a `kind`, and recognizes misspelled kinds.
 
 use super::names::nearest_within;
 use super::{Kind, built_in};
@@ -6,22 +6,22 @@ use super::{Kind, built_in};
 /// The spelling of the group `apps` in published examples.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
-/// The most letters in which a mistyped kind differs. With more differences it is another kind: a group of policies
-/// has kinds that Almanac does not support, such as `BackupSchedule` next to `Placement`.
-pub(super) const MOST_SLIPS: usize = 2;
+/// The maximum number of differing letters of a mistyped kind. A kind with more differences is another kind: an API
+/// group of policies has kinds that Almanac does not support, such as `BackupSchedule` next to `Placement`.
+pub(super) const MAX_SLIPS: usize = 2;
 
 /// The result of looking up an `apiVersion` and a `kind` in the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Recognition {
-    /// One of ours.
+    /// A kind that Almanac reads.
     Supported(Kind),
-    /// Not one of ours, and by all signs not meant to be.
+    /// A kind that Almanac does not read, and not a misspelled one.
     Other,
-    /// Nearly one of ours: the wrong field, and its intended value.
+    /// A misspelled kind or version: the wrong field, and its intended value.
     Mistyped {
-        /// `apiVersion` or `kind`.
+        /// The wrong field: `apiVersion` or `kind`.
         field: &'static str,
-        /// The value that it should have.
+        /// The intended value of the field.
         meant: String,
     },
 }
@@ -32,18 +32,19 @@ pub fn group_and_version(api_version: &str) -> (&str, &str) {
     api_version.rsplit_once('/').unwrap_or(("", api_version))
 }
 
-/// Whether a group is that of policies. There may be further kinds in it. That of `ConfigMaps` is not.
+/// Whether an API group contains kinds of policies, and perhaps further kinds. The core group is excluded, although it
+/// has the `ConfigMaps` of the agent.
 pub(crate) fn is_group_of_ours(group: &str) -> bool {
     !group.is_empty() && Kind::ALL.iter().any(|it| it.group() == group && it.is_policy())
 }
 
-/// Whether a group is one of Kubernetes' own, whose kinds are all known.
+/// Whether an API group belongs to Kubernetes itself. All kinds of these groups are known.
 pub(crate) fn is_group_of_kubernetes(group: &str) -> bool {
     let is_of_table = Kind::ALL.iter().any(|it| it.group() == group) && !is_group_of_ours(group);
     is_of_table || group == "batch"
 }
 
-/// Looks a kind up.
+/// Looks up the kind of an `apiVersion` and a `kind`.
 pub(crate) fn recognize(api_version: &str, kind: &str) -> Recognition {
     let (group, version) = group_and_version(api_version);
     if let Some(known) = Kind::find(group, kind) {
@@ -64,14 +65,14 @@ pub(crate) fn recognize(api_version: &str, kind: &str) -> Recognition {
     Recognition::Other
 }
 
-/// The kind in a group of policies that was probably meant by another name.
+/// The kind in a group of policies that was probably meant by a misspelled kind.
 pub(crate) fn near_kind(group: &str, kind: &str) -> Option<&'static str> {
     let of_group = Kind::ALL.iter().filter(|it| it.group() == group && is_group_of_ours(group));
-    nearest_within(kind, of_group.map(|it| it.name()), |_| MOST_SLIPS)
+    nearest_within(kind, of_group.map(|it| it.name()), |_| MAX_SLIPS)
 }
 
-/// Whether an `apiVersion` and a `kind`, of which one may be empty, are those of a kind in a group of policies, or
-/// nearly.
+/// Whether an `apiVersion` and a `kind` are those of a kind in a group of policies, or similar. One of the two may be
+/// empty.
 pub(crate) fn is_nearly_ours(api_version: &str, kind: &str) -> bool {
     let (group, _) = group_and_version(api_version);
     let is_written = Kind::written(kind).is_some_and(|it| is_group_of_ours(it.group()));
@@ -86,7 +87,7 @@ pub(crate) struct RemovedVersion {
     pub(crate) release: &'static str,
     /// The `apiVersion` that replaces it.
     pub(crate) now: &'static str,
-    /// The other requirement of that version, if any.
+    /// An additional requirement of the new version, if any.
     pub(crate) needs: Option<&'static str>,
 }
 
@@ -109,10 +110,10 @@ const NEEDS: [(&str, &[&str], &str); 3] = [
     ),
 ];
 
-/// The removed versions have a default for it.
+/// The removed versions have a default for this field.
 const SELECTOR: &str = "spec.selector, which is required there";
 
-/// An API version, the kinds that it had, the release that removed it, and the version that replaces it.
+/// A removed API version, its kinds, the release that removed it, and the new version.
 type Removal = (&'static str, &'static [&'static str], &'static str, &'static str);
 
 /// The removed versions of the kinds that policies, their targets and their pods depend on.
@@ -128,7 +129,7 @@ const REMOVED: [Removal; 9] = [
     ("scheduling.k8s.io/v1beta1", &["PriorityClass"], "1.22", "scheduling.k8s.io/v1"),
 ];
 
-/// The removal of an API version of a kind, if Kubernetes has removed it.
+/// The removal of an API version of a kind; `None` if Kubernetes has not removed the version.
 pub(crate) fn removed_version(api_version: &str, kind: &str) -> Option<RemovedVersion> {
     let is_meant =
         |(version, kinds, ..): &&Removal| *version == api_version && kinds.contains(&kind);
@@ -140,7 +141,7 @@ pub(crate) fn removed_version(api_version: &str, kind: &str) -> Option<RemovedVe
 }
 
 impl Kind {
-    /// The kind of this name, in any group.
+    /// The kind with this name, in any group.
     pub(crate) fn written(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|it| it.name() == name)
     }
@@ -255,7 +256,7 @@ mod tests {
                 assert_eq!(removed, Some(needs), "{api_version} {kind}");
             }
         }
-        // These differ in nothing but their names.
+        // These kinds differ only in their names.
         for (api_version, kind) in [
             ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
             ("apps/v1beta2", "Deployment"),

@@ -1,11 +1,11 @@
-//! The request paths for the objects of a kind. It sends nothing.
+//! The request paths for the objects of a kind. This module sends no requests.
 
 use kube::core::ApiResource;
 
 use super::Kind;
 
 impl Kind {
-    /// The kind as a client of an API server names it, in its usual version.
+    /// The API resource of the kind, in its usual version.
     #[must_use]
     pub fn resource(self) -> ApiResource {
         ApiResource {
@@ -17,7 +17,7 @@ impl Kind {
         }
     }
 
-    /// The path of its objects in a namespace: `/apis/apps/v1/namespaces/default/deployments`.
+    /// The request path of the objects in a namespace: `/apis/apps/v1/namespaces/default/deployments`.
     #[must_use]
     pub fn collection(self, namespace: &str) -> String {
         let root = if self.group().is_empty() { "/api" } else { "/apis" };

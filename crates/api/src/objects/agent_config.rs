@@ -1,7 +1,7 @@
 //! The `ConfigMaps` of Volcano's agent, and the policies for QoS levels in them.
 //!
-//! A `ConfigMap` has its configuration as a text under one key; the policies are a part of that. Everything else
-//! in it belongs to others.
+//! A `ConfigMap` contains a configuration document under one key, and the policies are a part of that document. All
+//! other content belongs to other features.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
@@ -9,21 +9,21 @@ use serde_json::{Value as Json, json};
 
 use crate::kinds::Kind;
 
-/// The `ConfigMaps`, each with the key of its document. Where there are several, the first one is used.
+/// The `ConfigMaps`, each with the key of its document. If several exist, the first is used.
 pub const AGENT_CONFIGS: [(&str, &str); 2] =
     [("volcano-agent-config", "config.yaml"), ("volcano-agent-configuration", "colocation-config")];
 
-/// The default namespace in which the agent looks for them.
+/// The default namespace of these `ConfigMaps`.
 pub const CONFIG_NAMESPACE: &str = "volcano-system";
 
-/// The key of the document in the `ConfigMap` of a name, if it is one of the agent's.
+/// The key of the document in a `ConfigMap`, by its name; `None` unless the agent reads the `ConfigMap`.
 #[must_use]
 pub fn document_key(name: &str) -> Option<&'static str> {
     AGENT_CONFIGS.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
 }
 
 impl Kind {
-    /// Whether an object of the kind is of interest, by its name: of `ConfigMaps` there are many.
+    /// Whether an object of the kind is of interest, by its name, since most `ConfigMaps` are not.
     #[must_use]
     pub fn is_of_interest(self, name: &str) -> bool {
         self != Kind::ConfigMap || document_key(name).is_some()
@@ -35,7 +35,7 @@ pub(crate) const GLOBAL: &str = "globalConfig";
 pub(crate) const NODES: &str = "nodesConfig";
 pub(crate) const POLICIES: &str = "timeBasedQoSPolicies";
 
-/// A policy as it is written.
+/// A policy as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TimeBasedQosPolicy {

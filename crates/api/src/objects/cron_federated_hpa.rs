@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::{Observed, ScaleTargetReference};
 
-/// The most rules an object has.
+/// The maximum number of rules of an object.
 pub(crate) const MAX_RULES: usize = 256;
 
-/// The most characters the name of a rule has.
+/// The maximum number of characters of the name of a rule.
 pub(crate) const MAX_RULE_NAME: usize = 32;
 
-/// The most successful or failed executions that are kept for a rule. Higher limits of the rule have no effect.
+/// The maximum number of successful or failed executions that are stored for a rule. Higher limits of the rule have no
+/// effect.
 pub(crate) const MAX_EXECUTIONS: usize = 32;
 
-/// The most characters the message of an execution has.
+/// The maximum number of characters of the message of an execution.
 pub(crate) const MAX_MESSAGE: usize = 4_096;
 
 /// The target, and the rules that scale it.

@@ -1,7 +1,7 @@
 //! `Placement`: a selection of clusters from the sets bound to its namespace.
 //!
-//! As Open Cluster Management has it, in `v1beta1` and in the `v1alpha1` of the design: fields that only one of
-//! them has are in both, and so are both spellings of `BuiltIn`.
+//! The kind follows Open Cluster Management, in `v1beta1` and in the `v1alpha1` of the design. Both versions have the
+//! fields of either version, and both spellings of `BuiltIn`.
 
 use almanac_engine::placement::ScoreSource;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::hub;
 use super::placement_status::PlacementStatus;
 
-/// The most scores that a placement lists. The limit bounds the rules that compare each score with each other.
+/// The maximum number of scores of a placement. The limit bounds the rules that compare each score with each other.
 const MAX_SCORES: usize = 64;
-/// The longest name of a score, and of the objects that it is in.
+/// The maximum length of the name of a score, and of the objects that contain the score.
 const MAX_NAME: usize = 253;
 
 /// With the value `true`, this annotation keeps the selection of a placement unchanged.
@@ -320,8 +320,8 @@ pub enum WhenUnsatisfiable {
     ScheduleAnyway,
 }
 
-/// Two configurations of one score would be two weights. A score is one of an add-on, or one that is built in, by the
-/// first of its names that is not empty; an entry without a name is not a score.
+/// Two configurations of one score would be two weights. A score belongs to an add-on or is built in, and its name is
+/// the first name that is not empty. An entry without a name is not a score.
 fn each_score_once() -> Rule {
     let score = |variable: &str| {
         let at = format!("{variable}.scoreCoordinate");
@@ -362,7 +362,7 @@ fn number_or_percentage(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A default of an optional field: the function that serde and the schema take it from.
+/// The functions that provide the defaults of optional fields to serde and to the schema.
 macro_rules! defaults {
     ($($name:ident: $type:ty = $value:expr;)+) => {
         $(

@@ -1,6 +1,6 @@
 //! `ResourcePolicy`: units of nodes with priorities and caps; pods fill the best unit first, and leave the worst first.
 //!
-//! As the design has it; `docs/compatibility.md` lists the bounds that it leaves open.
+//! The kind follows the design; `docs/compatibility.md` lists bounds that the design does not define.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,24 @@ use serde::{Deserialize, Serialize};
 use super::hub::LABEL_KEY;
 use super::schema::Observed;
 
-/// The most policies of a namespace that are reconciled: one tenant must not slow down all others.
+/// The maximum number of reconciled policies of a namespace: a tenant must not slow down all others.
 pub const MAX_POLICIES: usize = 64;
-/// The most labels, expressions and values in the selectors of all units of a policy together.
+/// The maximum number of labels, expressions and values in the selectors of all units of a policy together.
 pub(crate) const MAX_TERMS: usize = 10_000;
-/// The most labels, expressions and values in the selector of pods of a policy: every pod of the namespace is compared
-/// with them.
+/// The maximum number of labels, expressions and values in the pod selector of a policy, which is compared with every
+/// pod of the namespace.
 pub(crate) const MAX_POD_TERMS: usize = 1_000;
-/// The most units of a policy. The limit bounds the rules that compare each unit with each other.
+/// The maximum number of units of a policy. The limit bounds the rules that compare each unit with each other.
 const MAX_UNITS: usize = 64;
-/// The longest name of a unit.
+/// The maximum length of the name of a unit.
 const MAX_UNIT_NAME: usize = 63;
-/// The most labels by which pods are grouped.
+/// The maximum number of labels by which pods are grouped.
 const MAX_KEYS: usize = 8;
-/// The most groups that a status lists of a unit.
+/// The maximum number of groups that a status lists for a unit.
 pub(crate) const MAX_GROUPS: usize = 64;
-/// The longest key of a label.
+/// The maximum length of the key of a label.
 const MAX_KEY: usize = 317;
-/// The longest value of a label.
+/// The maximum length of the value of a label.
 const MAX_VALUE: usize = 63;
 
 /// The nodes that the pods of the namespace use, their order, and the maximum number of pods on each kind of node.
@@ -195,7 +195,7 @@ fn each_name_once() -> Rule {
     Rule::new(rule).message("Duplicate value: each unit has a name of its own")
 }
 
-/// A unit without a name is named after its index, and there are fewer than a hundred.
+/// Rejects a name that a unit without a name gets from its index. A policy has fewer than a hundred units.
 fn no_name_of_one_without() -> Rule {
     let rule = "self.all(one, !has(one.name) || !one.name.matches('^unit-(0|[1-9][0-9]?)$') || \
                 int(one.name.substring(5)) >= size(self) || \
@@ -224,7 +224,8 @@ fn pod_selector(_: &mut SchemaGenerator) -> Schema {
     selector(&[])
 }
 
-/// An empty one would match every node, which is rarely intended, and hides all units after it.
+/// The schema of a node selector. An empty selector would match every node, which is rarely intended, and would hide
+/// all units after it.
 fn node_selector(_: &mut SchemaGenerator) -> Schema {
     let is_there = |list: &str| format!("has(self.{list}) && size(self.{list}) > 0");
     let rule = [is_there("matchLabels"), is_there("matchExpressions")].join(" || ");

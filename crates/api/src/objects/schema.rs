@@ -46,7 +46,7 @@ pub(super) fn anything(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The most characters the message of a condition has.
+/// The maximum number of characters of the message of a condition.
 pub(crate) const MAX_CONDITION_MESSAGE: usize = 32_768;
 
 /// The fields that the statuses of all kinds share.

@@ -44,7 +44,7 @@ impl Parser<'_, '_> {
             if matchers.iter().any(|matcher| matcher.label == METRIC_NAME) {
                 return Err(self.refusal(start, "the name of the metric is there twice"));
             }
-            matchers.push(Matcher::of_name(name.to_owned()));
+            matchers.push(Matcher::for_name(name.to_owned()));
         }
         if selects_all {
             self.unselective.push(start);
@@ -55,7 +55,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// A label matcher, and whether a series without the label is selected.
+    /// Parses a label matcher, and returns whether it selects series without the label.
     fn matcher(&mut self) -> Result<(Matcher, bool), Refusal> {
         let token = self.advance();
         let (label, may_be_metric) = match token.kind {
@@ -70,7 +70,7 @@ impl Parser<'_, '_> {
             Kind::Symbol("!~") => Comparison::MatchesNot,
             _ if may_be_metric => {
                 let is_empty = label.is_empty();
-                return Ok((Matcher::of_name(label), is_empty));
+                return Ok((Matcher::for_name(label), is_empty));
             }
             _ => return Err(self.unexpected(&self.next)),
         };
@@ -102,7 +102,7 @@ impl Parser<'_, '_> {
         while !self.take(")") {
             let token = self.advance();
             labels.push(match token.kind {
-                // This one must be quoted, and no other keyword.
+                // `without` is the only keyword that must be quoted here.
                 Kind::Keyword("without") => return Err(self.unexpected(&token)),
                 Kind::Name | Kind::Keyword(_) => self.text[token.start..token.end].to_owned(),
                 Kind::Text { value, is_utf8: true } if !value.is_empty() => value,
@@ -120,7 +120,7 @@ impl Parser<'_, '_> {
         matches!(self.next.kind, Kind::Keyword("by" | "without"))
     }
 
-    /// The labels by which an aggregation groups, if it does.
+    /// Parses the labels by which an aggregation groups, and returns whether it groups.
     pub(super) fn grouping(&mut self) -> Result<bool, Refusal> {
         let groups = self.groups_next();
         if groups {
@@ -158,7 +158,7 @@ impl Parser<'_, '_> {
         self.expect(")")
     }
 
-    /// A number after any sign, which makes no difference here.
+    /// Parses a number, and ignores its sign, which has no effect here.
     fn number_without_sign(&mut self) -> Result<f64, Refusal> {
         let _ = self.take("+") || self.take("-");
         let token = self.advance();
@@ -201,7 +201,7 @@ impl Parser<'_, '_> {
         Err(self.refusal(at, message))
     }
 
-    /// `offset 5m`. An offset of 0 does not count as one.
+    /// `offset 5m`. An offset of 0 is treated as absent.
     pub(super) fn offset(&mut self) -> Result<(), Refusal> {
         let word = self.advance();
         let seconds = self.offset_duration()?;
@@ -233,7 +233,7 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// `anchored` or `smoothed`, which a subquery cannot be.
+    /// `anchored` or `smoothed`, which do not apply to a subquery.
     pub(super) fn edges(&mut self, edges: &'static str) -> Result<(), Refusal> {
         let word = self.advance();
         let is_subquery =
@@ -244,7 +244,7 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// Changes the modifiers of the last operand, if it can have more of them.
+    /// Changes the modifiers of the last operand, if it accepts another modifier.
     fn modify(
         &mut self,
         word: &Token,
@@ -272,7 +272,7 @@ impl Parser<'_, '_> {
 }
 
 impl Matcher {
-    fn of_name(value: String) -> Matcher {
+    fn for_name(value: String) -> Matcher {
         let (label, comparison) = (METRIC_NAME.to_owned(), Comparison::Equals);
         Matcher { label, comparison, value }
     }

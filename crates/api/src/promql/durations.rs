@@ -2,12 +2,12 @@
 
 use super::lexer::Kind;
 use super::parser::Parser;
-use super::{MOST_NESTED, Refusal};
+use super::{MAX_NESTED, Refusal};
 
 /// More seconds than fit 63 bits as nanoseconds.
 const TOO_LONG: f64 = 9_223_372_036.854_776;
-/// The precedences of a sum, a product, and `^`, which is grouped from the right. A sign before it applies to the whole
-/// power.
+/// The precedences of a sum, a product and a power. `^` is grouped from the right, and a sign before a power applies to
+/// the whole power.
 const SUM: u8 = 1;
 const PRODUCT: u8 = 2;
 const POWER: u8 = 3;
@@ -20,7 +20,7 @@ enum Pending {
     Parenthesis,
     /// The first argument of `max_of` or `min_of`.
     First,
-    /// The second one.
+    /// The second argument of `max_of` or `min_of`.
     Second,
     Sign {
         negates: bool,
@@ -71,7 +71,7 @@ impl Parser<'_, '_> {
     /// A duration, with the operators after it if `goes_on`. Operators that wait for an operand are on a stack.
     fn duration(&mut self, mut pending: Vec<Pending>, goes_on: bool) -> Result<Seconds, Refusal> {
         loop {
-            if pending.len() > MOST_NESTED {
+            if pending.len() > MAX_NESTED {
                 return Err(self.too_deep(self.next.start));
             }
             let is_first = pending.is_empty();
@@ -107,7 +107,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads what follows a duration: whether all of it is complete, or another duration must follow.
+    /// Reads the part after a duration. Returns whether the duration is complete, or another duration must follow.
     fn is_complete(
         &mut self,
         pending: &mut Vec<Pending>,

@@ -1,9 +1,9 @@
-//! The words of a query: names, keywords, symbols, numbers and texts. Spaces and comments between them are left out.
+//! The words of a query: names, keywords, symbols, numbers and strings. Spaces and comments are skipped.
 
-use super::MOST_REPEATED;
+use super::MAX_REPEATED;
 use super::number::{is_of_word, number};
 
-/// A word, and its range in the text.
+/// A word, and its range in the query.
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -15,22 +15,22 @@ pub(super) struct Token {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Kind {
     Symbol(&'static str),
-    /// In lower case; the text may have capitals.
+    /// A keyword, in lower case; the query may have capitals.
     Keyword(&'static str),
     Name,
-    /// A duration is a number of seconds.
+    /// A number; a duration is its number of seconds.
     Number(f64),
-    /// If the text is not UTF-8 once the escapes are read, it has replacement characters.
+    /// A quoted string. Bytes that are not UTF-8 after unescaping become replacement characters.
     Text {
         value: String,
         is_utf8: bool,
     },
     End,
-    /// The problem of a text that cannot be a word.
+    /// Not a word, and the problem.
     Invalid(String),
 }
 
-/// If one symbol is the beginning of another, the longer one is first.
+/// If one symbol is a prefix of another, the longer symbol comes first.
 const SYMBOLS: [&str; 26] = [
     "==", "=~", "=", "!=", "!~", "<=", "</", "<", ">=", ">/", ">", "+", "-", "*", "/", "%", "^",
     "@", "(", ")", "{", "}", "[", "]", ",", ":",
@@ -64,7 +64,7 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0, around: Around::Expression }
     }
 
-    /// The next word; after the last one, [`Kind::End`] forever.
+    /// The next word; after the last word, always [`Kind::End`].
     pub(super) fn next(&mut self) -> Token {
         self.skip_space();
         let start = self.at;
@@ -113,7 +113,7 @@ impl<'a> Lexer<'a> {
         let keyword = KEYWORDS.split(' ').find(|it| it.eq_ignore_ascii_case(word));
         let kind = match (self.around, keyword) {
             (Around::Braces, _) => Kind::Name,
-            // A metric may have one of these names, which are newer than others.
+            // A metric may have one of these names, as these keywords are newer than others.
             (_, Some("fill" | "fill_left" | "fill_right")) if !is_before_parenthesis(rest) => {
                 Kind::Name
             }
@@ -155,13 +155,13 @@ fn is_before_parenthesis(rest: &str) -> bool {
 
 /// A word in a message, truncated if it is long.
 pub(super) fn excerpt(word: &str) -> String {
-    match word.char_indices().nth(MOST_REPEATED) {
+    match word.char_indices().nth(MAX_REPEATED) {
         Some((end, _)) => format!("{:?}…", &word[..end]),
         None => format!("{word:?}"),
     }
 }
 
-/// The text that begins with a quote, and how long it is with its quotes.
+/// The quoted string at the start of a text, and its length in bytes with the quotes.
 fn quoted(rest: &str) -> (Kind, usize) {
     let mut letters = rest.chars();
     let quote = letters.next().unwrap_or_default();
@@ -190,7 +190,7 @@ fn quoted(rest: &str) -> (Kind, usize) {
     (Kind::Text { value, is_utf8 }, length)
 }
 
-/// The bytes of an escape, after its backslash. An octal or `\x` one is a byte, not a character.
+/// The bytes of an escape, after its backslash. An octal or `\x` escape is a byte, not a character.
 fn escaped(letters: &mut std::str::Chars<'_>, quote: char) -> Option<Vec<u8>> {
     let rest = letters.as_str();
     let kind = letters.next()?;

@@ -1,6 +1,6 @@
-//! Numbers and durations, as they are written.
+//! Numbers and durations, parsed from their written form.
 
-/// The units of a duration in milliseconds, in the order in which a duration has them.
+/// The units of a duration in milliseconds, in the order of a duration.
 const UNITS: [(&str, f64); 7] = [
     ("y", 365.0 * 86_400_000.0),
     ("w", 7.0 * 86_400_000.0),
@@ -10,10 +10,10 @@ const UNITS: [(&str, f64); 7] = [
     ("s", 1_000.0),
     ("ms", 1.0),
 ];
-/// The longest duration in milliseconds: 63 bits of nanoseconds, about 292 years.
-const LONGEST: f64 = 9_223_372_036_854.0;
+/// The maximum duration in milliseconds: 63 bits of nanoseconds, about 292 years.
+const MAX_MILLISECONDS: f64 = 9_223_372_036_854.0;
 
-/// The number that a text begins with, a duration in seconds included, and where it ends.
+/// The number at the start of a text, and its end. A duration is its number of seconds.
 pub(super) fn number(text: &str) -> Option<(f64, usize)> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     if digits > 0 && text[digits..].starts_with(['s', 'm', 'h', 'd', 'w', 'y']) {
@@ -24,7 +24,7 @@ pub(super) fn number(text: &str) -> Option<(f64, usize)> {
     Some((value(&text[..end])?, end))
 }
 
-/// Whether a letter continues a word.
+/// Whether a character continues a word.
 pub(super) fn is_of_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
@@ -43,7 +43,7 @@ fn seconds(text: &str) -> Option<f64> {
         rest = others;
     }
     let whole = (milliseconds / 1_000.0).floor();
-    (milliseconds <= LONGEST).then_some(whole + milliseconds % 1_000.0 / 1_000.0)
+    (milliseconds <= MAX_MILLISECONDS).then_some(whole + milliseconds % 1_000.0 / 1_000.0)
 }
 
 /// The end of a number; `None` for a mistyped one.
@@ -95,7 +95,7 @@ fn end_of_number(text: &str) -> Option<usize> {
     (!goes_on).then_some(at)
 }
 
-/// The value of a number. With a leading zero it is octal if it can be.
+/// The value of a number. A number with a leading zero is octal if its digits permit.
 fn value(text: &str) -> Option<f64> {
     if text.ends_with('_') || text.contains("__") {
         return None;

@@ -1,19 +1,19 @@
-//! Puts the words of a query together. Incomplete parts are on stacks of their own, not on that of calls: operators
-//! and brackets that wait for an operand on one, operands on the other.
+//! Parses the words of a query. Two explicit stacks replace recursion: one for the operators and brackets that wait for
+//! an operand, and one for the operands.
 
 use almanac_engine::metric_scaling::PatternBudget;
 
 use super::clauses::Matching;
 use super::lexer::{Kind, Lexer, Token, excerpt};
 use super::types::{self, Callee};
-use super::{MOST_NESTED, Node, ParsedQuery, Refusal, Type, in_line};
+use super::{MAX_NESTED, Node, ParsedQuery, Refusal, Type, in_line};
 
 /// The precedence of a sign: that of a multiplication.
 const SIGN: u8 = 5;
 /// The precedence of `^`, the only operator that is grouped from the right.
 const POWER: u8 = 6;
 
-/// A part that is complete.
+/// A complete part of the query.
 pub(super) struct Operand {
     pub(super) result: Type,
     pub(super) start: usize,
@@ -34,7 +34,7 @@ pub(super) enum Shape {
 pub(super) struct Modifiers {
     pub(super) has_offset: bool,
     pub(super) has_at: bool,
-    /// A time after `@`, other than `start()` and `end()`. Prometheus refuses only this one before a range.
+    /// A time after `@`, other than `start()` and `end()`. Before a range, Prometheus refuses only such a time.
     pub(super) has_instant: bool,
     /// `anchored` or `smoothed`.
     pub(super) edges: Option<&'static str>,
@@ -54,7 +54,7 @@ enum Next {
     Operand,
     /// A part that may follow an operand.
     Following,
-    /// Nothing.
+    /// The end of the query.
     End,
 }
 
@@ -123,7 +123,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         Ok(ParsedQuery { result, nodes: self.nodes })
     }
 
-    /// Reads up to the end of an operand, or up to a bracket or sign that another one must follow.
+    /// Reads up to the end of an operand, or up to a bracket or sign that needs an operand after it.
     fn operand(&mut self) -> Result<Next, Refusal> {
         let token = self.advance();
         match token.kind {
@@ -183,7 +183,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         Ok(Next::Following)
     }
 
-    /// Reads what follows an operand.
+    /// Reads the part after an operand.
     fn following(&mut self) -> Result<Next, Refusal> {
         if let Some((operator, precedence)) = precedence(&self.next.kind) {
             self.reduce(precedence)?;
@@ -214,11 +214,11 @@ impl<'a, 'b> Parser<'a, 'b> {
                 self.reduce(0)?;
                 return match self.pending.last() {
                     Some(Pending::Parenthesis { at }) => {
-                        Err(Refusal::of_word(self.text, *at, "unclosed \"(\""))
+                        Err(Refusal::for_word(self.text, *at, "unclosed \"(\""))
                     }
                     Some(Pending::Call { callee, at, .. }) => {
                         let message = format!("unclosed \"{}(\"", callee.name());
-                        Err(Refusal::of_word(self.text, *at, &message))
+                        Err(Refusal::for_word(self.text, *at, &message))
                     }
                     _ => Ok(Next::End),
                 };
@@ -229,7 +229,7 @@ impl<'a, 'b> Parser<'a, 'b> {
     }
 
     fn open(&mut self, bracket: Pending, at: usize) -> Result<(), Refusal> {
-        if self.nested == MOST_NESTED {
+        if self.nested == MAX_NESTED {
             return Err(self.too_deep(at));
         }
         self.nested += 1;
@@ -294,8 +294,9 @@ impl<'a, 'b> Parser<'a, 'b> {
                 }
                 Some(Pending::Binary { operator, matching, at }) => {
                     let Some(left) = self.operands.pop() else { return Ok(()) };
-                    let result = types::of_binary(operator, &matching, left.result, right.result)
-                        .map_err(|message| self.refusal(at, &message))?;
+                    let result =
+                        types::binary_result(operator, &matching, left.result, right.result)
+                            .map_err(|message| self.refusal(at, &message))?;
                     let matches_labels = matching.matches_labels();
                     let node = Node::Binary { operator, matches_labels };
                     self.push(result, left.start, Shape::Other, node);
@@ -310,13 +311,13 @@ impl<'a, 'b> Parser<'a, 'b> {
         self.nodes.push(node);
     }
 
-    /// The next word; the one after it is next then.
+    /// Returns the next word, and moves to the word after that.
     pub(super) fn advance(&mut self) -> Token {
         let next = self.lexer.next();
         std::mem::replace(&mut self.next, next)
     }
 
-    /// Goes on after a symbol or keyword if it is next.
+    /// Skips a symbol or keyword if it is the next word, and returns whether it was.
     pub(super) fn take(&mut self, word: &str) -> bool {
         let is_next =
             matches!(self.next.kind, Kind::Symbol(next) | Kind::Keyword(next) if next == word);
@@ -336,17 +337,17 @@ impl<'a, 'b> Parser<'a, 'b> {
             Kind::End => "unexpected end".to_owned(),
             _ => format!("unexpected {}", excerpt(&self.text[token.start..token.end])),
         };
-        Refusal::of_word(self.text, token.start, &message)
+        Refusal::for_word(self.text, token.start, &message)
     }
 
-    /// Refuses a part that begins at a byte.
+    /// Refuses a part that starts at a byte.
     pub(super) fn refusal(&self, at: usize, message: &str) -> Refusal {
         Refusal::new(at, format!("{message}{}", in_line(self.text, at)))
     }
 
     pub(super) fn too_deep(&self, at: usize) -> Refusal {
         let message =
-            format!("nested more than {MOST_NESTED} levels deep{}", in_line(self.text, at));
+            format!("nested more than {MAX_NESTED} levels deep{}", in_line(self.text, at));
         Refusal::too_much(at, message)
     }
 }

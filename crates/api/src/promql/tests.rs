@@ -37,7 +37,7 @@ fn number(text: &str) -> f64 {
     *number
 }
 
-/// Runs where a stack of calls as deep as a query is long does not fit.
+/// Runs a test on a thread whose stack is too small for recursion over a long query.
 fn on_small_stack(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(512 << 10).spawn(test).unwrap();
     thread.join().unwrap();
@@ -279,20 +279,20 @@ fn the_longest_allowed_query_is_parsed_on_a_small_stack() {
         ("a{", "b=\"\",", "}"),
         ("sum by (", "b,", ") (a)"),
     ] {
-        let times = (MOST_CHARACTERS - first.len() - last.len()) / again.len();
+        let times = (MAX_CHARACTERS - first.len() - last.len()) / again.len();
         let text = format!("{first}{}{last}", again.repeat(times));
         on_small_stack(move || {
             let is_subquery_of_range = text.starts_with("a[1m:][");
             assert_eq!(parse(&text).is_err(), is_subquery_of_range, "{text:.20}");
         });
     }
-    let nested = format!("{}a{}", "(".repeat(MOST_NESTED), ")".repeat(MOST_NESTED));
+    let nested = format!("{}a{}", "(".repeat(MAX_NESTED), ")".repeat(MAX_NESTED));
     assert_eq!(result(&nested), Ok(Type::Vector));
-    // Closed parentheses count no more.
+    // Closed parentheses do not count as open brackets.
     assert_eq!(result(&["(1)"; 150].join("+")), Ok(Type::Scalar));
 }
 
-/// Words that queries have, and some that they have not.
+/// Words of queries, and some words that no query has.
 static WORDS: [&str; 58] = [
     "a",
     "sum",
@@ -354,7 +354,7 @@ static WORDS: [&str; 58] = [
     "\"\\pL\"",
 ];
 
-/// A letter of a text, or a word.
+/// A random character, or a word.
 fn words() -> impl Strategy<Value = String> {
     let word = prop_oneof![4 => select(&WORDS[..]).prop_map(str::to_owned), 1 => "\\PC"];
     proptest::collection::vec(word, 0..60).prop_map(|words| words.concat())
@@ -375,7 +375,7 @@ proptest! {
     #[test]
     fn brackets_around_a_query_change_nothing(text in words()) {
         if let Ok(parsed) = parse(&text) {
-            // Before a comment ends, there is no bracket.
+            // A newline ends a possible comment before the bracket.
             let around = parse(&format!("({text}\n)")).map(|around| (around.result, around.nodes.len()));
             prop_assert_eq!(around, Ok((parsed.result, parsed.nodes.len())));
         }

@@ -1,4 +1,4 @@
-//! The types that operators, aggregations and functions take and yield.
+//! The types of the arguments and results of operators, aggregations and functions.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{Node, Refusal, Type};
 
 use Type::{Range, Scalar, Text, Vector};
 
-/// A name that takes arguments.
+/// A callable name.
 pub(super) enum Callee {
     Aggregation(Aggregation),
     Function(Function),
@@ -23,7 +23,7 @@ impl Callee {
     }
 }
 
-/// An aggregation, and its parameter if it has one.
+/// An aggregation, and the type of its parameter.
 #[derive(Clone, Copy)]
 pub(super) struct Aggregation {
     name: &'static str,
@@ -36,9 +36,9 @@ pub(super) struct Function {
     signature: &'static Signature,
 }
 
-/// The types that a function takes and yields.
+/// The types of the arguments and the result of a function.
 struct Signature {
-    /// The last one applies to all that follow.
+    /// The types of the arguments. The last type applies to all further arguments.
     arguments: &'static [Type],
     least: usize,
     most: usize,
@@ -135,8 +135,8 @@ impl fmt::Display for Type {
     }
 }
 
-/// The type that an operator between two operands yields, or the reason that it cannot be there.
-pub(super) fn of_binary(
+/// The type of the result of an operator between two operands, or the reason that the operator is invalid there.
+pub(super) fn binary_result(
     operator: &str,
     matching: &Matching,
     left: Type,

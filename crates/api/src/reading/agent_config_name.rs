@@ -1,5 +1,5 @@
-//! `ConfigMaps` with policies for QoS levels whose name is nearly one that Volcano's agent reads. Those that it reads
-//! are policies, and checked as such.
+//! `ConfigMaps` with policies for QoS levels whose name is similar to a name that Volcano's agent reads. The
+//! `ConfigMaps` that the agent reads are policies, and checked as policies.
 
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::{Kind, nearest};
@@ -7,10 +7,10 @@ use crate::objects::AGENT_CONFIGS;
 use crate::objects::agent_config::POLICIES;
 use crate::tree::{Node, Value};
 
-/// The longest name in Kubernetes. Longer texts are not compared, because that takes long.
-const LONGEST_NAME: usize = 253;
+/// The maximum length of a name in Kubernetes. Longer strings are not compared, because the comparison is slow.
+const MAX_NAME_LENGTH: usize = 253;
 
-/// The finding about an object, if it is such a `ConfigMap`.
+/// The finding about such a `ConfigMap`; `None` for any other object.
 pub(super) fn finding(node: &Node) -> Option<Finding> {
     let text = |key: &str| node.get(key).and_then(Node::as_text);
     if text("apiVersion") != Some("v1") || text("kind") != Some(Kind::ConfigMap.name()) {
@@ -19,7 +19,7 @@ pub(super) fn finding(node: &Node) -> Option<Finding> {
     let name = node.get("metadata")?.get("name")?.as_text()?;
     let Value::Map(entries) = &node.get("data")?.value else { return None };
     let mut texts = entries.iter().filter_map(|entry| entry.value.as_text());
-    if name.len() > LONGEST_NAME || !texts.any(|text| text.contains(POLICIES)) {
+    if name.len() > MAX_NAME_LENGTH || !texts.any(|text| text.contains(POLICIES)) {
         return None;
     }
     let meant = nearest(name, AGENT_CONFIGS.iter().map(|(known, _)| *known))?;

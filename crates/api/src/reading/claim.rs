@@ -1,5 +1,5 @@
-//! The objects that a text contains, judged by its words alone: a fast filter for the many files without any of
-//! interest, and for files that cannot be parsed.
+//! Detects the objects in a text by its words alone: a fast filter for files without objects of interest, and for files
+//! that cannot be parsed.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours, near_kind};
 use crate::objects::AGENT_CONFIGS;
 use crate::objects::agent_config::POLICIES;
 
-/// The words without which a file is skipped. A file without them contains no policy, no autoscaler, no other object
-/// in the groups of policies, and no mark that exempts an object.
+/// The words without which a file is skipped. A file without them contains no policy, no autoscaler, no other object in
+/// the API groups of policies, and no ignore annotation.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let kinds = Kind::ALL.iter().filter(|kind| is_looked_for(**kind));
     let words = kinds.flat_map(|kind| {
@@ -33,13 +33,13 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 fn is_looked_for(kind: Kind) -> bool {
     match kind.role() {
         Role::Hub | Role::Bounds => true,
-        // There are many ConfigMaps; the ones of interest have names of their own.
+        // Most ConfigMaps are of no interest; those of interest are found by their names.
         Role::Policy(_) | Role::Workload { .. } => is_group_of_ours(kind.group()),
     }
 }
 
-/// Whether a file may have a policy or an autoscaler. Never `false` for one that has, unless it
-/// writes the letters of its kind as escapes.
+/// Whether a file may have a policy or an autoscaler. Never `false` for a file with one, unless the file writes the
+/// letters of the kind as escapes.
 #[must_use]
 pub fn may_hold_policies(bytes: &[u8]) -> bool {
     may_be_wide(bytes) || WORDS.as_ref().is_none_or(|words| words.is_match(bytes))
@@ -56,17 +56,17 @@ pub fn claims_kind_of_ours(bytes: &[u8]) -> bool {
     values_of(&text, "kind").any(is_ours) || claims_agent_config(&text)
 }
 
-/// Whether the letters may be of several bytes, so that words cannot be looked for.
+/// Whether characters may have several bytes, so that a search for words fails.
 fn may_be_wide(bytes: &[u8]) -> bool {
     bytes.iter().take(8).any(|byte| *byte == 0)
 }
 
-/// Names of objects, for a search of texts for all of them in one pass.
+/// A search of texts for many names of objects in one pass.
 #[derive(Debug)]
 pub struct Names(Option<AhoCorasick>);
 
 impl Names {
-    /// Any of these.
+    /// Creates a search for these names.
     #[must_use]
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Names {
         Names(AhoCorasick::new(names).ok())
@@ -80,10 +80,10 @@ impl Names {
 }
 
 /// The document around a byte: the text between lines that begin with `---`. Comments, directives and shell commands
-/// are not a document by themselves; they belong to the next one.
+/// are not a document alone; they belong to the next document.
 pub(super) fn document_around(text: &str, byte: usize) -> Range<usize> {
     let byte = text.floor_char_boundary(byte);
-    // The byte may stand within the line that separates.
+    // The byte may be in a separator line.
     let line = text[byte..].find('\n').map_or(text.len(), |newline| byte + newline);
     let start = text[..line].rfind("\n---").map_or(0, |at| at + 1);
     let next = |from: usize| text[from..].find("\n---").map_or(text.len(), |at| from + at + 1);
@@ -103,7 +103,7 @@ pub(super) fn claims_policy(text: &str) -> bool {
         let named_kind = Kind::ALL.iter().find(|it| it.name().eq_ignore_ascii_case(kind));
         named_kind.is_some_and(|it| is_group_of_ours(it.group()))
     };
-    // A description of an API names the kinds that it describes.
+    // An API description contains the kinds that it describes.
     let describes = ["openapi", "swagger"].iter().any(|key| values_of(text, key).next().is_some())
         || values_of(text, "kind").any(|kind| kind == "CustomResourceDefinition");
     if describes {
@@ -114,8 +114,8 @@ pub(super) fn claims_policy(text: &str) -> bool {
         || claims_group_of_ours(text)
 }
 
-/// The number of values of `kind` in which a near miss is searched, so that a hostile text takes no time.
-const MOST_KINDS: usize = 1_000;
+/// The number of values of `kind` in which a near miss is searched, so that a hostile text cannot slow the search.
+const MAX_KINDS: usize = 1_000;
 
 /// Whether a text declares an object of the groups of policies that is not of an unknown kind.
 fn claims_group_of_ours(text: &str) -> bool {
@@ -126,7 +126,7 @@ fn claims_group_of_ours(text: &str) -> bool {
     }
     let is_name = |kind: &&str| kind.starts_with(|letter: char| letter.is_ascii_alphabetic());
     let kinds = values_of(text, "kind").filter(is_name);
-    let mut kinds = kinds.take(MOST_KINDS).peekable();
+    let mut kinds = kinds.take(MAX_KINDS).peekable();
     let is_near = |kind: &str| groups.iter().any(|group| near_kind(group, kind).is_some());
     kinds.peek().is_none() || kinds.any(is_near)
 }
@@ -141,9 +141,9 @@ pub(super) fn claims(text: &str, kind: &str, name: &str) -> bool {
     values_of(text, "kind").any(|it| it == kind) && values_of(text, "name").any(|it| it == name)
 }
 
-/// Whether a text looks like an object as it is applied, if only once it has been filled in.
+/// Whether a text looks like an object to apply, perhaps with placeholders.
 pub(super) fn looks_like_manifest(text: &str) -> bool {
-    // Behind a key in the description of an API, there is a map.
+    // In an API description, the value of the key is a map.
     let is_given = |key: &str| {
         values_of(text, key).any(|it| {
             it.starts_with("{{") || it.starts_with(|letter: char| letter.is_ascii_alphabetic())
@@ -152,7 +152,7 @@ pub(super) fn looks_like_manifest(text: &str) -> bool {
     is_given("apiVersion") && is_given("kind")
 }
 
-/// The plain values behind a key anywhere in a text but in comments.
+/// The plain values of a key anywhere in a text except in comments.
 pub(crate) fn values_of<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
     text.match_indices(key).filter_map(move |(at, _)| {
         let before = text[..at].chars().next_back();
@@ -165,7 +165,7 @@ pub(crate) fn values_of<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'
     })
 }
 
-/// Whether a comment has begun before a byte on its line.
+/// Whether a comment starts before a byte on the line of the byte.
 fn is_in_comment(text: &str, byte: usize) -> bool {
     let before = text[..byte].rsplit('\n').next().unwrap_or_default();
     let is_line = before.trim_start().starts_with('#') || before.trim_start().starts_with("//");

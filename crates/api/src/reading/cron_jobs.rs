@@ -1,5 +1,5 @@
-//! `CronJob` of Kubernetes: the instants at which it starts Jobs. Kubernetes reconciles it; Almanac only displays it
-//! next to the effects of policies.
+//! The `CronJobs` of Kubernetes and the instants at which they start Jobs. Kubernetes reconciles them; Almanac only
+//! displays them next to the effects of policies.
 
 mod starts;
 
@@ -15,57 +15,57 @@ use crate::finding::{FieldPath, Path, Span};
 use crate::kinds::group_and_version;
 use crate::tree::{Node, Value};
 
-/// The word without which a text has no `CronJob`.
+/// The word that every text with a `CronJob` contains.
 pub(super) const WORD: &str = "CronJob";
 
 const GROUP: &str = "batch";
 
-/// A `CronJob`: its schedule alone.
+/// The schedule of a `CronJob`; the template of its Jobs is not read.
 #[derive(Clone, Debug)]
 pub struct CronJob {
-    /// Its `apiVersion`.
+    /// The `apiVersion` of the object.
     pub api_version: Box<str>,
-    /// The namespace it names, if it names one.
+    /// The namespace in the object; `None` if absent.
     pub namespace: Option<Box<str>>,
-    /// Its name.
+    /// The name of the object.
     pub name: Box<str>,
-    /// Its labels.
+    /// The labels of the object.
     pub labels: BTreeMap<String, String>,
-    /// The instants at which it starts a Job.
+    /// The instants of the Job starts.
     pub starts: Starts,
-    /// Whether it names a time zone. Otherwise the time zone of the kube-controller-manager applies, which is UTC
-    /// unless an option gives another.
+    /// Whether the `CronJob` names a time zone. Otherwise the time zone of the kube-controller-manager applies, which
+    /// is UTC unless an option sets another.
     pub names_zone: bool,
-    /// Whether it fires at the same minutes of every hour, so that the zone hardly matters.
+    /// Whether the schedule fires at the same minutes of every hour, so that the time zone hardly matters.
     pub is_hourly: bool,
-    /// The location of its schedule.
+    /// The location of the schedule.
     pub schedule_at: Span,
-    /// The field that suspends it, if it is suspended.
+    /// The location of the field that suspends the `CronJob`; `None` if it is not suspended.
     pub suspended_at: Option<Span>,
-    /// Whether a start may be skipped, because of its `concurrencyPolicy`.
+    /// Whether Kubernetes may skip a start, because of the `concurrencyPolicy`.
     pub may_skip: bool,
-    /// The index of its source in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
-    /// The findings about it.
+    /// The findings about the `CronJob`.
     pub findings: Vec<PlacedFinding>,
 }
 
 /// The instants at which a `CronJob` starts Jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Starts {
-    /// At these instants.
+    /// At the firings of a schedule.
     At(Firings),
-    /// In intervals since its creation or its last start, which files do not contain: `@every 1h`.
+    /// In intervals since the creation or the last start, such as `@every 1h`. Files do not contain these instants.
     Every(Box<str>),
-    /// Never by itself: at a date that does not exist. Its Jobs are started manually.
+    /// Never: the date of the schedule does not exist. Users start the Jobs manually.
     Never,
     /// Unknown: the schedule is not valid.
     Unusable,
 }
 
 impl CronJob {
-    /// Reads all fields but those that determine when it starts Jobs. `None` for another kind, for one without a name,
-    /// and for one with placeholders.
+    /// Reads all fields except those that determine the starts of Jobs. `None` for another kind, and for an object
+    /// without a name or with placeholders.
     pub(super) fn read(
         api_version: &str,
         kind: &str,
@@ -112,13 +112,13 @@ impl CronJob {
         (&Path::Root.key("spec").key("schedule")).into()
     }
 
-    /// The field that suspends it.
+    /// The field that suspends a `CronJob`.
     #[must_use]
     pub fn suspend_field() -> FieldPath {
         (&Path::Root.key("spec").key("suspend")).into()
     }
 
-    /// Whether it is suspended, so that it starts nothing.
+    /// Whether the `CronJob` is suspended and starts no Jobs.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.suspended_at.is_some()
@@ -133,14 +133,14 @@ impl CronJob {
         }
     }
 
-    /// Its identity, in the namespace that it names, or else in the given one.
+    /// The identity in the namespace of the object, or in the given namespace if that is absent.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         Identity::new(GROUP, WORD, self.namespace.as_deref().unwrap_or(namespace), &*self.name)
     }
 }
 
-/// Whether an expression names nothing but minutes.
+/// Whether an expression restricts only the minutes.
 fn is_hourly(schedule: &str) -> bool {
     let mut fields = schedule.split_whitespace();
     match fields.next() {

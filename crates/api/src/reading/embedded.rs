@@ -1,19 +1,19 @@
-//! A document that is the text of a value in another one, as under a key of a `ConfigMap`: reading it, and
-//! the locations of its parts in the file.
+//! Reads a document that is a string in another document, such as under a key of a `ConfigMap`, and locates its parts
+//! in the file.
 //!
-//! The tree that is read has positions in the text. A file may write the text in many ways: as a block, folded, in
-//! quotes, with escapes. [`TextInFile`] compares both.
+//! The resulting tree has positions in the embedded text. A file may write the text as a block, folded, in quotes, or
+//! with escapes. [`TextInFile`] maps positions in the text to positions in the file.
 
 use super::source::Source;
 use super::stream;
 use crate::finding::{Code, FieldPath, Finding, Span};
 use crate::tree::Node;
 
-/// The content of a text.
+/// The result of reading an embedded text.
 pub(crate) struct EmbeddedDocument {
-    /// The document; `None` when there is none, or none can be read.
+    /// The document; `None` if the text has no document, or cannot be read.
     pub(crate) root: Option<Node>,
-    /// The mistake in the text, and its location.
+    /// The mistakes in the text, with their locations.
     pub(crate) findings: Vec<(Span, Finding)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn read_embedded(text: &str) -> EmbeddedDocument {
             .with_fix("remove the '---' line, and join what follows with the first document");
         findings.push((Span { end: further.span.start, ..further.span }, finding));
     }
-    // The part before a mistake is not the whole.
+    // The part before a mistake is not the whole document.
     let stops_reading = |finding: &Finding| finding.code != Code::DuplicateKey;
     let is_whole = !findings
         .iter()
@@ -38,9 +38,9 @@ pub(crate) fn read_embedded(text: &str) -> EmbeddedDocument {
     EmbeddedDocument { root: root.filter(|_| is_whole), findings }
 }
 
-/// The locations of the parts of a text in the file that has it.
+/// Maps locations in an embedded text to locations in its file.
 pub(crate) struct TextInFile {
-    /// The beginnings of stretches with the same letters in both: the byte in the text, and the byte in the file.
+    /// The starts of stretches with equal characters in both: the byte in the text, and the byte in the file.
     stretches: Vec<(u32, u32)>,
     /// The whole value in the file.
     span: Span,
@@ -62,7 +62,7 @@ impl TextInFile {
         TextInFile { stretches: comparison.stretches, span }
     }
 
-    /// The location in the file of a part of the text. An unknown one is the beginning of the text.
+    /// The location in the file of a part of the text. An unknown location is the start of the text.
     pub(crate) fn locate(&self, part: Span) -> Span {
         let at = |byte: u32| {
             let after = self.stretches.partition_point(|(of_text, _)| *of_text <= byte);
@@ -75,7 +75,7 @@ impl TextInFile {
     }
 }
 
-/// A value without its anchor and its tag, and the number of bytes of these.
+/// A value without its anchor and its tag, and their length in bytes.
 fn without_properties(written: &str) -> (usize, &str) {
     let mut rest = written;
     while rest.starts_with(['&', '!']) {
@@ -93,7 +93,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Adds a stretch: from this byte of the text on, both have the same letters until the next entry.
+    /// Adds a stretch: from this byte of the text on, both have equal characters until the next entry.
     fn meet(&mut self, in_text: usize, in_written: usize) {
         let number = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         let (in_text, in_file) = (number(in_text), number(self.offset + in_written));
@@ -106,7 +106,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A block whose lines are those of the text, but for their indentation.
+    /// Compares a literal block, whose lines equal those of the text except for the indentation.
     fn literal(&mut self, text: &str) {
         let mut in_text = 0;
         let Some(header) = self.written.find('\n') else { return };
@@ -135,12 +135,12 @@ impl Comparison<'_> {
         self.letters(text, 1, Some(quote));
     }
 
-    /// Follows letter by letter; between them there may be another amount of white space.
+    /// Compares character by character; the amount of white space between them may differ.
     fn letters(&mut self, text: &str, begin: usize, quote: Option<u8>) {
         let mut at = begin;
         for (in_text, letter) in text.char_indices() {
             if letter.is_whitespace() {
-                // A line break that is written as an escape is one; what is folded begins where it can.
+                // A line break that is written as an escape is a line break; a folded part starts as early as possible.
                 let Some((length, meant)) = self.unit(at, quote) else { return };
                 self.meet(in_text, at);
                 if meant == Some(letter) {
@@ -165,8 +165,7 @@ impl Comparison<'_> {
         self.meet(text.len(), at);
     }
 
-    /// The length of the written form of one letter, and the letter; no letter for a line break that is
-    /// dropped.
+    /// The length of the written form of a character, and the character; `None` for a line break that is dropped.
     fn unit(&self, at: usize, quote: Option<u8>) -> Option<(usize, Option<char>)> {
         let rest = self.written.get(at..)?;
         let first = rest.chars().next()?;
@@ -191,7 +190,7 @@ fn escape(rest: &str) -> Option<(usize, Option<char>)> {
         if let Some(letter) = char::from_u32(number) {
             return Some((length, Some(letter)));
         }
-        // JSON writes what does not fit four digits as two halves.
+        // JSON writes a character that needs more than four digits as two halves.
         let low = rest.get(length..)?.strip_prefix("\\u")?.get(..4)?;
         let low = u32::from_str_radix(low, 16).ok()?.checked_sub(0xDC00)?;
         let high = number.checked_sub(0xD800)?;

@@ -1,4 +1,4 @@
-//! From the bytes of a file to its text. Text that is not UTF-8 is decoded too: one run reports its encoding and all
+//! Decodes the bytes of a file. Text that is not UTF-8 is decoded too, so that one run reports the encoding and all
 //! other mistakes.
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use super::text_finding::TextFinding;
 use crate::finding::{Code, Span};
 
-/// The number of bytes that show whether a text without a byte order mark is UTF-16.
+/// The number of bytes that are examined for UTF-16 without a byte order mark.
 const SAMPLE: usize = 256;
 
 /// The text, and the finding about its encoding.
@@ -61,7 +61,7 @@ fn wrong_encoding(span: Span, encoding: &'static Encoding) -> TextFinding {
         .with_fix(format!("save it as UTF-8, for example with iconv -f {name} -t UTF-8"))
 }
 
-/// The byte order of a text in UTF-16, by its mark or else by where its zeros are.
+/// The byte order of a UTF-16 text, by its byte order mark or the positions of its zero bytes.
 fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     match bytes {
         [0xff, 0xfe, ..] => return Some(UTF_16LE),
@@ -71,7 +71,7 @@ fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     let sample = &bytes[..bytes.len().min(SAMPLE)];
     let pairs = sample.chunks_exact(2).len();
     let zeros = |index: usize| sample.chunks_exact(2).filter(|pair| pair[index] == 0).count();
-    // Nearly all letters of manifests have a zero in one of the two bytes and none in the other.
+    // Nearly all characters of manifests have a zero in exactly one of the two bytes.
     let is_mostly = |zeros: usize| pairs > 0 && zeros * 10 >= pairs * 9;
     match (zeros(0), zeros(1)) {
         (0, second) if is_mostly(second) => Some(UTF_16LE),

@@ -1,4 +1,4 @@
-//! The two fields that name the kind of an object, and the findings where they are missing or nearly right.
+//! The two fields that name the kind of an object, and the findings about missing or misspelled ones.
 
 use super::scheduler_profile;
 use super::typography::as_meant;
@@ -6,7 +6,7 @@ use crate::finding::{Code, FieldPath, Finding, MessageValue, Path};
 use crate::kinds::{APPS_MISTYPED, Kind, RemovedVersion, is_nearly_ours, nearest};
 use crate::tree::{Entry, Node, Value};
 
-/// The two fields every object begins with.
+/// The `apiVersion` and the `kind` of an object.
 pub(super) fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
     if !matches!(node.value, Value::Map(_)) {
         if node.as_list().is_some_and(|items| items.iter().any(|it| it.get("kind").is_some())) {
@@ -31,7 +31,7 @@ pub(super) fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
     Ok((api_version?, text("kind")?))
 }
 
-/// A key that is present but for an invisible letter or a slip.
+/// The finding about a key that is present with an invisible character or a typo.
 fn misspelled(node: &Node, key: &str) -> Option<Finding> {
     let Value::Map(entries) = &node.value else { return None };
     let mut disguised = entries.iter().filter(|entry| as_meant(&entry.key).trim() == key);
@@ -51,7 +51,7 @@ fn misspelled(node: &Node, key: &str) -> Option<Finding> {
     Some(unlike(Path::Root.key(&entry.key)).meaning(key))
 }
 
-/// The fields at the top of most objects. None of them is a slip of another one.
+/// The top-level fields of most objects. No field of these is a typo of another.
 const ENVELOPE: [&str; 6] = ["apiVersion", "kind", "metadata", "spec", "status", "data"];
 
 fn not_an_object(key: &str, what: &str) -> Finding {
@@ -60,8 +60,8 @@ fn not_an_object(key: &str, what: &str) -> Finding {
     Finding::new(Code::NotAnObject, Path::Root.key(key), message)
 }
 
-/// Whether an unrecognized object was probably meant to be a policy: by the half of its kind that is present, or by
-/// the group. The items of a list need both halves: a table that maps kinds is often a list with a `kind` in each
+/// Whether an unrecognized object was probably meant to be a policy, by the present one of `apiVersion` and `kind`, or
+/// by the group. The items of a list need both fields: a table that maps kinds is often a list with a `kind` in each
 /// item.
 pub(super) fn is_nearly_a_policy(node: &Node) -> bool {
     if let Some(items) = node.as_list() {
@@ -75,10 +75,10 @@ pub(super) fn is_nearly_a_policy(node: &Node) -> bool {
     is_nearly_ours(text("apiVersion"), text("kind"))
 }
 
-/// The finding about an `apiVersion` or a `kind` that is nearly right.
+/// The finding about a misspelled `apiVersion` or `kind`.
 pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> Finding {
     let code = match field {
-        // There may be such a kind: only a part of the group is known.
+        // Such a kind may exist: only a part of the group is known.
         "kind" => Code::MistypedKind,
         _ if written == APPS_MISTYPED => Code::MistypedVersion,
         _ => Code::UnknownKind,
@@ -89,7 +89,7 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
     } else {
         format!("Invalid value: {}: the apiVersion of a {kind} is {meant}", written.in_message())
     };
-    // Another kind of the group may be called nearly so.
+    // Another kind of the group may have a similar name.
     let is_certain = field != "kind" || meant.eq_ignore_ascii_case(written);
     Finding::new(code, Path::Root.key(field), message)
         .with_fix(format!("write {field}: {meant}"))

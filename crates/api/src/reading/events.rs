@@ -1,8 +1,8 @@
-//! The parser events of a document. A panic of the parser is a finding too.
+//! The parser events of a document. A panic of the parser becomes a finding.
 //!
-//! The parser panics at a text that ends within a line, so this module ends that line, as kubectl's parser does. It
-//! also panics at a tag directly before a `,` in a list or map in brackets. kubectl reads that comma as a letter of
-//! the tag, and `{a: !,b: c}` as `{a: c}`.
+//! The parser panics at a text that ends within a line, so this module ends that line, as kubectl's parser does. The
+//! parser also panics at a tag directly before a `,` in a list or map in brackets. kubectl reads that comma as a
+//! character of the tag, and `{a: !,b: c}` as `{a: c}`.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Chain, Read};
@@ -23,25 +23,25 @@ pub(super) struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// `offset` is where the text begins in the file.
+    /// `offset` is the start of the text in the file.
     pub(super) fn new(text: &'a str, offset: usize) -> Self {
         let mut parser = Parser::new();
         parser.set_input(text.as_bytes().chain(line_end(text).as_bytes()));
         Self { parser, text, offset }
     }
 
-    /// The next event. There is none behind a finding.
+    /// The next event. No event follows a finding.
     pub(super) fn next(&mut self) -> Result<Event, TextFinding> {
         match without_panic(|| self.parser.parse()) {
             Some(parsed) => {
                 parsed.map_err(|error| mistakes::syntax(&error, self.text, self.offset))
             }
-            None => Err(where_it_panics(self.text, self.offset)),
+            None => Err(panic_finding(self.text, self.offset)),
         }
     }
 }
 
-/// The text to add so that the last line ends.
+/// The characters to add so that the last line ends.
 fn line_end(text: &str) -> &'static str {
     if text.is_empty() || text.ends_with('\n') { "" } else { "\n" }
 }
@@ -66,8 +66,8 @@ fn without_panic<T>(act: impl FnOnce() -> T) -> Option<T> {
     outcome.ok()
 }
 
-/// The finding about a text that the parser panics at.
-fn where_it_panics(text: &str, offset: usize) -> TextFinding {
+/// The finding about a text at which the parser panics.
+fn panic_finding(text: &str, offset: usize) -> TextFinding {
     let ended = [text, line_end(text)].concat();
     let mut remaining = OneByOne(ended.as_bytes());
     without_panic(|| {
@@ -89,10 +89,10 @@ fn where_it_panics(text: &str, offset: usize) -> TextFinding {
         .with_fix("put a space before the ',', or quotes around text that begins with '!'")
 }
 
-/// The number of letters that the scanner looks ahead where a tag may begin.
+/// The number of characters that the scanner reads ahead where a tag may start.
 const AHEAD: usize = 4;
 
-/// The comma that the scanner has stopped at. Where the tag is short, it has looked further.
+/// The comma at which the scanner stopped. After a short tag, the scanner has read further.
 fn comma_behind_tag(looked_at: &str) -> Option<usize> {
     let start = looked_at.char_indices().rev().take(AHEAD).last().map_or(0, |(byte, _)| byte);
     let ahead = &looked_at[start..];
@@ -100,7 +100,7 @@ fn comma_behind_tag(looked_at: &str) -> Option<usize> {
     comma.map(|comma| start + comma)
 }
 
-/// The start of the tag that this text ends with.
+/// The start of the tag at the end of this text.
 fn start_of_tag(text: &str) -> usize {
     if text.ends_with('>') {
         return text.rfind("!<").unwrap_or(text.len());
@@ -111,7 +111,7 @@ fn start_of_tag(text: &str) -> usize {
     text[word..].find('!').map_or(word, |tag| word + tag)
 }
 
-/// Hands out a text in single bytes: the bytes that are gone have been looked at.
+/// Returns a text in single bytes: the consumed bytes show how far the parser has read.
 struct OneByOne<'a>(&'a [u8]);
 
 impl Read for OneByOne<'_> {

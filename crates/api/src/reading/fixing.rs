@@ -1,5 +1,5 @@
-//! Applies to a text the fixes with one possible meaning, and changes nothing else: the result is read again, and is
-//! used only if its content is the same as before except for the fixes.
+//! Applies the fixes with one possible meaning to a text, and changes nothing else. The result is read again, and used
+//! only if its content differs from the original in the fixes alone.
 //!
 //! The caller selects the findings, and reads and writes the files.
 
@@ -11,10 +11,10 @@ use super::stream::{self, Documents};
 use crate::finding::Replacement;
 use crate::tree::{Node, Value, reads_as_text};
 
-/// The most times that the whole text is read again to find the sound changes.
+/// The maximum number of times that the whole text is read again to find the sound changes.
 const TRIES: u32 = 64;
 
-/// A text with fixes.
+/// A text after the fixes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FixedText {
     /// The whole text.
@@ -23,7 +23,7 @@ pub struct FixedText {
     pub changes: Vec<Change>,
 }
 
-/// Applies all possible fixes of the findings about a text, if there are any.
+/// Applies all possible fixes of the findings about a text; `None` if no fix applies.
 #[must_use]
 pub fn fix_text<'a>(
     text: &str,
@@ -43,14 +43,14 @@ pub fn fix_text<'a>(
     Some(FixedText { text: changed(text, &sound_changes), changes: sound_changes })
 }
 
-/// A part of the text, and what to write there.
+/// A part of the text, and its replacement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The bytes that are replaced.
     pub at: Range<usize>,
-    /// As it is written, with quotes where they are needed.
+    /// The replacement, with quotes if necessary.
     pub written: String,
-    /// The fixed findings, by their indexes.
+    /// The indexes of the fixed findings.
     pub findings: Vec<usize>,
     meant: Replacement,
 }
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-/// Writes a text in the quotes that another one has, and a number without any.
+/// Writes a string replacement with the quotes of the original, and a number without quotes.
 fn written_like(before: &str, replacement: &Replacement) -> Option<String> {
     let meant = replacement.as_str();
     let is_text = matches!(replacement, Replacement::Text(_));
@@ -88,7 +88,7 @@ fn needs_no_quotes(text: &str) -> bool {
         && reads_as_text(text)
 }
 
-/// Merges two equal changes of one location, and removes all changes that touch the same letters.
+/// Merges two equal changes of one location, and removes all changes of overlapping bytes.
 fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
     let mut merged: Vec<Change> = Vec::new();
     for change in changes {
@@ -109,8 +109,8 @@ fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
     clear.into_iter().map(|index| merged[index].clone()).collect()
 }
 
-/// The changes that give the text its intended meaning. Where one of several is not sound, halves are tried. Where two
-/// halves are sound but not both, none of them: the user must choose.
+/// The changes that give the text its intended meaning. If the changes are not sound together, each half is tried. If
+/// each half is sound but both together are not, neither is used: the user must choose.
 fn sound(text: &str, before: &Documents, changes: &[Change], tries: &mut u32) -> Vec<Change> {
     let Some(remaining) = tries.checked_sub(1) else { return Vec::new() };
     *tries = remaining;
@@ -142,7 +142,7 @@ fn is_sound(text: &str, before: &Documents, changes: &[Change]) -> bool {
             .documents
             .iter()
             .zip(&after.documents)
-            .all(|(one, other)| compare(one, other, MOST_EMBEDDED, &mut differences));
+            .all(|(one, other)| compare(one, other, MAX_EMBEDDED, &mut differences));
     let mut meant: Vec<&str> = changes.iter().map(|change| change.meant.as_str()).collect();
     differences.sort_unstable();
     meant.sort_unstable();
@@ -161,13 +161,13 @@ fn changed(text: &str, changes: &[Change]) -> String {
     result
 }
 
-/// JSON must remain JSON: not all its readers read YAML.
+/// Whether the text is JSON. JSON must remain JSON: not all its readers accept YAML.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// The most documents that are nested as texts. A `ConfigMap` has one in it.
-const MOST_EMBEDDED: usize = 8;
+/// The maximum depth of documents that are strings in other documents. A `ConfigMap` has a depth of one.
+const MAX_EMBEDDED: usize = 8;
 
 /// Lists the keys and values that are new in the other tree; false if the two differ in anything else.
 fn compare(before: &Node, after: &Node, embedded: usize, differences: &mut Vec<String>) -> bool {
@@ -193,7 +193,7 @@ fn compare(before: &Node, after: &Node, embedded: usize, differences: &mut Vec<S
         (Value::Text(before), Value::Text(after)) if embedded > 0 => {
             let (inner, changed) = (read_embedded(before), read_embedded(after));
             match (inner.root, changed.root) {
-                // A document in a document.
+                // A document in a string of another document.
                 (Some(one), Some(other)) if matches!(one.value, Value::Map(_)) => {
                     is_json(before) <= is_json(after)
                         && changed.findings.len() <= inner.findings.len()
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use crate::finding::{Code, Finding, Path, Span};
 
-    /// A finding at the last occurrence of this word in a text.
+    /// A finding at the last occurrence of a word in a text.
     fn finding(text: &str, word: &str, meant: &str) -> PlacedFinding {
         let start = u32::try_from(text.rfind(word).unwrap()).unwrap();
         let span = Span { start, end: start + u32::try_from(word.len()).unwrap() };
@@ -268,15 +268,15 @@ mod tests {
             // A second field has the same value.
             ("a: &x app/v1\nb: *x\n", "&x app/v1"),
             ("a: [&x {v: app/v1}, *x]\n", "app/v1"),
-            // A key that is there already.
+            // A key that is already present.
             ("apps/v1: 1\napp/v1: 2\n", "app/v1"),
             ("a: |\n  app/v1\n", "|\n  app/v1\n"),
-            // JSON in quotes would be JSON no more.
+            // JSON in quotes would stop being JSON.
             ("a: \"{\\\"app/v1\\\": 1}\"", "\\\"app/v1\\\""),
         ] {
             assert_eq!(fixed_text(text, &[(word, "apps/v1")]), None, "{text}");
         }
-        // Its quotes would end those around it.
+        // The quotes of the replacement would end the enclosing quotes.
         assert_eq!(fixed_text("a: \"{b: 5}\"\n", &[("5", "08:00")]), None);
     }
 

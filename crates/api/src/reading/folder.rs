@@ -3,13 +3,12 @@
 use std::fmt;
 use std::path::{Component, Path};
 
-/// A folder, by its names from the outermost one down. Ordered as folders are listed.
+/// A directory, as its names from the outermost one down, ordered like a directory listing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Folder(Vec<Box<str>>);
 
 impl Folder {
-    /// The folder that a path names. Steps up (`..`) are taken as they are written, links are not
-    /// followed.
+    /// The directory that a path names. Steps up (`..`) are resolved lexically, and links are not followed.
     #[must_use]
     pub fn from_path(path: &Path) -> Folder {
         let mut names: Vec<Box<str>> = Vec::new();
@@ -25,18 +24,18 @@ impl Folder {
         Folder(names)
     }
 
-    /// Whether this is the other folder or lies in it.
+    /// Whether this directory equals the other directory or is inside it.
     #[must_use]
     pub fn is_within(&self, outer: &Folder) -> bool {
         self.0.starts_with(&outer.0)
     }
 
-    /// The folders around it and itself, from the outermost one down.
+    /// The enclosing directories and this directory, from the outermost one down.
     pub fn around(&self) -> impl Iterator<Item = Folder> {
         (0..=self.0.len()).map(|length| Folder(self.0[..length].to_vec()))
     }
 
-    /// The path of the folder, relative to another folder if it lies in that one, or else absolute.
+    /// The path of the directory: relative to `here` if inside, otherwise absolute.
     #[must_use]
     pub fn seen_from(&self, here: &Folder) -> String {
         match self.0.strip_prefix(&*here.0) {
@@ -46,7 +45,7 @@ impl Folder {
         }
     }
 
-    /// Its names, from the outermost one down.
+    /// The names of the directories, from the outermost one down.
     #[must_use]
     pub fn names(&self) -> &[Box<str>] {
         &self.0

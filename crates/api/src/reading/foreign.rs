@@ -1,5 +1,5 @@
-//! Other scalers: policies of other projects that follow the clock, which are recognized by name and not reconciled,
-//! and any other objects of theirs that set the replicas of a target.
+//! Other scalers: cron policies of other projects, which are recognized by name and not reconciled, and other objects
+//! of these projects that set the replicas of a target.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,7 @@ const KEDA: &str = "keda.sh";
 const ALIBABA: &str = "autoscaling.alibabacloud.com";
 const KUBE_GREEN: &str = "kube-green.com";
 
-/// The annotations by which kube-downscaler scales a workload, or all of a namespace, and the one that
-/// excludes them.
+/// The annotations by which kube-downscaler scales a workload or a namespace, and the annotation that excludes one.
 const UPTIME: &str = "downscaler/uptime";
 const DOWNTIME: &str = "downscaler/downtime";
 const UPSCALE: &str = "downscaler/upscale-period";
@@ -23,7 +22,7 @@ const DOWNSCALE: &str = "downscaler/downscale-period";
 const PERIODS: [&str; 4] = [UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 const EXCLUDE: &str = "downscaler/exclude";
 
-/// The words without which a text has nothing for the scaling controllers of other projects.
+/// The words of texts with objects of other scaling projects. A text without these words has no such object.
 pub(super) const WORDS: [&str; 7] =
     [KEDA, ALIBABA, KUBE_GREEN, UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 
@@ -58,21 +57,21 @@ fn has_cron_trigger(node: &Node) -> bool {
     triggers.is_some_and(|triggers| triggers.iter().any(is_cron))
 }
 
-/// The annotation by which kube-downscaler follows the clock, unless another one exempts the object.
+/// The annotation by which kube-downscaler follows the clock, unless another annotation excludes the object.
 fn downscaler(node: &Node) -> Option<&'static str> {
     let annotations = node.get("metadata")?.get("annotations")?;
     let is_excluded = text(annotations, EXCLUDE) == Some("true");
     PERIODS.into_iter().find(|period| annotations.get(period).is_some()).filter(|_| !is_excluded)
 }
 
-/// A policy of another project.
+/// A cron policy of another project.
 #[derive(Clone, Debug)]
 pub struct ForeignPolicy {
-    /// The namespace it names, if it names one.
+    /// The namespace in the object; `None` if absent.
     pub namespace: Option<Box<str>>,
-    /// Its labels.
+    /// The labels of the policy.
     pub labels: BTreeMap<String, String>,
-    /// The finding about it.
+    /// The finding about the policy.
     pub finding: PlacedFinding,
 }
 
@@ -83,7 +82,7 @@ impl ForeignPolicy {
     }
 }
 
-/// The labels of an object, as far as they are texts.
+/// The labels of an object; values that are not strings are skipped.
 #[must_use]
 pub fn labels(node: &Node) -> BTreeMap<String, String> {
     let labels = node.get("metadata").and_then(|metadata| metadata.get("labels"));
@@ -95,17 +94,17 @@ pub fn labels(node: &Node) -> BTreeMap<String, String> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignScaler {
     itself: ObjectName,
-    /// Its target; `None` if that is the object itself, by its annotations.
+    /// The target; `None` if the object itself is the target, by its annotations.
     target: Option<ObjectName>,
-    /// The namespace it names, if it names one.
+    /// The namespace in the object; `None` if absent.
     pub namespace: Option<Box<str>>,
-    /// The index of its source in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
-    /// Its location.
+    /// The location of the object.
     pub span: Span,
 }
 
-/// An object whose namespace is determined elsewhere.
+/// The kind and name of an object, whose namespace is determined elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct ObjectName {
     group: Box<str>,
@@ -149,13 +148,13 @@ impl ForeignScaler {
         })
     }
 
-    /// The name of the object, if it is in the namespace it names, or else in the given one.
+    /// The identity in the namespace of the object, or in the given namespace if that is absent.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         self.named(&self.itself, namespace)
     }
 
-    /// Its target.
+    /// The identity of the target.
     #[must_use]
     pub fn target(&self, namespace: &str) -> Identity {
         self.named(self.target.as_ref().unwrap_or(&self.itself), namespace)

@@ -1,7 +1,8 @@
 //! Comments that suppress a finding: `# almanac:ignore same-minute  as agreed with ops`.
 //!
-//! Behind a value, such a comment is about its line. On a line of its own, it is about the next line and all that is
-//! nested below it; above the first line of a document, about the document. The caller supplies the findings.
+//! A comment after a value applies to its line. A comment on a line of its own applies to the next line and everything
+//! nested below that line. Above the first line of a document, a comment applies to the document. The caller supplies
+//! the findings.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +18,7 @@ const MARK: &str = "almanac:ignore";
 /// The comments in one file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ignores {
-    /// The bytes at which a code is suppressed, in order and disjoint.
+    /// The byte ranges in which a code is suppressed, ordered and disjoint.
     covered: BTreeMap<Code, Vec<Range<usize>>>,
     /// The mistakes in the comments, and their locations.
     mistakes: Vec<(Span, CommentMistake)>,
@@ -31,7 +32,7 @@ enum CommentMistake {
 }
 
 impl Ignores {
-    /// The comments of a file.
+    /// Reads the comments of a file.
     #[must_use]
     pub fn read(source: &Source) -> Ignores {
         let mut read = Ignores::default();
@@ -108,7 +109,7 @@ impl CommentMistake {
     fn fix(&self) -> String {
         match self {
             CommentMistake::NoCode => {
-                format!("write '# {MARK} CODE', with the code in brackets of the finding")
+                format!("write '# {MARK} CODE', where CODE is the code in the finding's brackets")
             }
             CommentMistake::Unknown(word) => match nearest_code(word) {
                 Some(meant) => format!("write {meant}"),
@@ -123,7 +124,7 @@ fn nearest_code(word: &str) -> Option<&'static str> {
     nearest(word, Code::ALL.iter().map(|code| code.name()))
 }
 
-/// Ranges in order, of which those that touch are one.
+/// Merges ranges that touch or overlap, and orders the result.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<usize>> = Vec::new();
@@ -143,7 +144,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The text before a comment of ours, the offset of the words behind its mark, and these words.
+    /// The text before a suppressing comment, the offset of the words after `almanac:ignore`, and these words.
     fn comment(self) -> Option<(&'a str, usize, &'a str)> {
         self.text.rmatch_indices(MARK).find_map(|(mark, _)| self.comment_at(mark))
     }
@@ -152,7 +153,7 @@ impl<'a> Line<'a> {
         let before = self.text[..mark].trim_end();
         let before = before.strip_suffix('#')?.trim_end_matches('#').trim_start_matches('\u{feff}');
         let is_apart = before.is_empty() || before.ends_with(char::is_whitespace);
-        // Behind an odd number of them it is a part of a text.
+        // After an odd number of quotes, the `#` is inside a string.
         let is_quoted = before.matches('"').count() % 2 == 1;
         let words = &self.text[mark + MARK.len()..];
         let is_whole =
@@ -175,8 +176,8 @@ impl<'a> Line<'a> {
         text == "-" || text.starts_with("- ")
     }
 
-    /// The number of open brackets behind it, given the number before it. A quoted one, or one within a text, is a
-    /// letter.
+    /// The number of open brackets after the line, given the number before. A bracket in quotes or within a plain
+    /// string does not count.
     fn open_behind(self, open_before: usize) -> usize {
         let (mut open, mut quote, mut before, mut last) = (open_before, None, ' ', ':');
         for letter in self.text.chars() {
@@ -203,7 +204,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The codes at the beginning of some words, and their locations. The reason follows them.
+/// The codes at the start of the words, and their locations. The user's reason follows the codes.
 fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)> {
     let is_between = |letter: char| letter.is_whitespace() || ",:;.".contains(letter);
     let mut codes = Vec::new();
@@ -214,7 +215,7 @@ fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)>
         at += between.len();
         let name = &trimmed[..trimmed.find(is_between).unwrap_or(trimmed.len())];
         let code = Code::ALL.iter().copied().find(|code| code.name() == name);
-        // The first word must be a code, and one behind a comma if it looks like one.
+        // The first word must be a code, and so must a word after a comma if it looks like a code.
         let must_be_code =
             codes.is_empty() || between.contains(',') && nearest_code(name).is_some();
         match code {
@@ -233,12 +234,12 @@ fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)>
     }
 }
 
-/// The lines of a text, with their often needed properties.
+/// The lines of a text, with precomputed properties.
 struct Lines<'a> {
     all: Vec<Line<'a>>,
-    /// For each, the next one with something other than a comment, in the same document.
+    /// For each line, the next line in the same document with content other than a comment.
     next: Vec<Option<usize>>,
-    /// Whether there are only comments above it in its document.
+    /// For each line, whether only comments precede it in its document.
     is_first: Vec<bool>,
 }
 
@@ -269,14 +270,14 @@ impl<'a> Lines<'a> {
         Lines { all, next, is_first }
     }
 
-    /// The bytes of the next line and of what is nested below it, or of the whole document.
+    /// The bytes of the next line and of the lines nested below it, or of the whole document.
     fn below(&self, comment: usize) -> Range<usize> {
         let Some(first) = self.next[comment] else { return 0..0 };
         let (mut last, head) = (first, self.all[first]);
         let mut open = head.open_behind(0);
         while let Some(line) = self.next[last] {
             let deeper = self.all[line].indentation().cmp(&head.indentation());
-            // The items of a list may stand right below its key.
+            // The items of a list may have the indentation of their key.
             let is_item = deeper.is_eq() && self.all[line].is_item() && !head.is_item();
             // Content in brackets is nested, regardless of its indentation.
             if !(self.is_first[comment] || deeper.is_gt() || is_item || open > 0) {
@@ -310,7 +311,7 @@ h: 5
 # almanac:ignore schedule
 ";
 
-    /// The letters of the keys whose lines suppress a code.
+    /// The keys on whose lines a code is suppressed, as one string.
     fn covered(text: &str, code: Code) -> String {
         let ignores = Ignores::read(&Source::new("a.yaml", text));
         let is_covered = |(byte, letter): &(usize, char)| {
@@ -324,7 +325,7 @@ h: 5
     }
 
     #[test]
-    fn a_comment_is_about_its_line_the_block_below_it_or_its_document() {
+    fn a_comment_applies_to_its_line_the_block_below_or_its_document() {
         assert_eq!(covered(TEXT, Code::EveryPod), "abcdefg");
         assert_eq!(covered(TEXT, Code::Schedule), "b");
         assert_eq!(covered(TEXT, Code::TimeZone), "b");
@@ -346,7 +347,7 @@ h: 5
     }
 
     #[test]
-    fn a_comment_is_found_however_it_is_written() {
+    fn a_comment_is_recognized_in_every_form() {
         for text in [
             "\u{feff}# almanac:ignore window\na: 1\n",
             "## almanac:ignore window\r\na: 1\r\n",

@@ -1,8 +1,8 @@
 //! JSON with positions.
 //!
-//! kubectl reads what begins with `{` as JSON, not as YAML: `\ud83d\ude00` is one character, and
-//! several documents may follow each other without a separator. This reader does the same, keeps
-//! positions, keeps the depth in bounds, and goes on after a `//` comment to find the rest.
+//! kubectl reads a text that starts with `{` as JSON, not as YAML: `\ud83d\ude00` is one character, and several
+//! documents may follow each other without a separator. This reader does the same, records positions, limits the depth,
+//! and continues after a `//` comment to report further mistakes.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ impl Reader<'_> {
             .with_fix("put text in double quotes"))
     }
 
-    /// After an item: whether another follows. A comma before the end is an error in JSON.
+    /// After an item, returns whether another item follows. A comma before the end is an error in JSON.
     fn another(&mut self, end: u8) -> Outcome<bool> {
         self.skip_blank();
         let comma = self.byte;
@@ -147,7 +147,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Past the opening bracket: whether there is anything before the closing one.
+    /// After an opening bracket, returns whether any item precedes the closing bracket.
     fn has_items(&mut self, end: u8) -> bool {
         self.byte += 1;
         self.skip_blank();
@@ -204,7 +204,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Serde's reader decodes the text between quotes with all its escapes; this only finds its end.
+    /// Finds the end of a quoted string. Serde's reader decodes the string with all its escapes.
     fn string(&mut self) -> Outcome<String> {
         let start = self.byte;
         let mut escaped = false;
@@ -256,7 +256,7 @@ impl Reader<'_> {
     }
 }
 
-/// Half of a surrogate pair stands for no character; the Go reader kubectl uses puts U+FFFD there.
+/// Replaces lone halves of surrogate pairs by U+FFFD, as the Go reader of kubectl does.
 fn lone_surrogates_replaced(written: &str) -> String {
     let mut result = String::with_capacity(written.len());
     let mut rest = written;
@@ -280,7 +280,7 @@ fn lone_surrogates_replaced(written: &str) -> String {
     result
 }
 
-/// The code unit a `\uXXXX` escape at the beginning of a text stands for.
+/// The code unit of a `\uXXXX` escape at the start of a text.
 fn surrogate(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()
@@ -300,12 +300,7 @@ mod tests {
     fn error(text: &str) -> String {
         let mut findings = TextFindings::default();
         let (_, error) = read(text, &mut findings);
-        let first = findings
-            .into_reported()
-            .into_iter()
-            .next()
-            .or(error)
-            .expect("something is wrong with it");
+        let first = findings.into_reported().into_iter().next().or(error).expect("an invalid text");
         format!("{} {}", first.span.start, first.finding.message)
     }
 

@@ -1,5 +1,5 @@
-//! The inputs and the changes of a kustomization, as far as they separate files. Building it is up to `kubectl
-//! kustomize`.
+//! The inputs and the changes of a kustomization that affect the separation of files. `kubectl kustomize` builds a
+//! kustomization.
 
 use super::stream;
 use super::text_finding::TextFinding;
@@ -9,15 +9,15 @@ use crate::tree::Node;
 /// The content of a kustomization.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kustomization {
-    /// The files and folders it takes in, as it names them.
+    /// The input files and directories, as the kustomization names them.
     pub resources: Vec<Box<str>>,
-    /// The folders of components that it takes in: what these change, it changes.
+    /// The directories of components, whose changes apply to the kustomization.
     pub components: Vec<Box<str>>,
-    /// The files that are patches and no objects, as it names them.
+    /// The files that are patches instead of objects, as the kustomization names them.
     pub patches: Vec<Box<str>>,
     /// Whether the output differs from the input.
     pub changes: bool,
-    /// Whether it is a component: on its own it has nothing to change.
+    /// Whether the kustomization is a component, which changes nothing alone.
     pub is_component: bool,
 }
 
@@ -42,7 +42,7 @@ pub fn is_kustomization(file_name: &str) -> bool {
 }
 
 impl Kustomization {
-    /// Reads one. An invalid one has no content; kustomize reports its mistakes.
+    /// Reads a kustomization. The result of an invalid one is empty; kustomize reports its mistakes.
     #[must_use]
     pub fn read(text: &str) -> Kustomization {
         let documents = stream::read(text).documents;
@@ -59,7 +59,7 @@ impl Kustomization {
         let resources = ["resources", "bases"].into_iter().flat_map(texts);
         let patches =
             texts("patchesStrategicMerge").chain(paths("patches")).chain(paths("patchesJson6902"));
-        // An older form has them inline; a text of several lines is not a path.
+        // An older form has inline patches; a string of several lines is not a path.
         let patches = patches.filter(|path| !path.contains('\n'));
         Kustomization {
             resources: resources.collect(),

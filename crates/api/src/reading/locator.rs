@@ -17,7 +17,7 @@ pub struct Locator<'a> {
 }
 
 impl<'a> Locator<'a> {
-    /// A locator for an object and the file it was read from.
+    /// Creates a locator for an object and its file.
     #[must_use]
     pub fn new(source: &'a Source, object: &'a ReadObject) -> Locator<'a> {
         Locator { source, node: &object.node, document: OnceCell::new() }
@@ -34,7 +34,7 @@ impl<'a> Locator<'a> {
         self.node.locate(&finding.field, finding.code.is_about_the_key())
     }
 
-    /// The text in an object that has fields of its own.
+    /// The embedded document of the object, if any.
     fn document(&self) -> Option<TextInFile> {
         let name = self.node.get("metadata")?.get("name")?.as_text()?;
         let node = self.node.get("data")?.get(document_key(name)?)?;

@@ -1,4 +1,4 @@
-//! A map while it is read: its keys, those that came from `<<`, and the duplicate ones.
+//! A map during reading: its keys, the keys from `<<`, and duplicate keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use super::text_finding::TextFinding;
 use crate::finding::{Code, Span};
 use crate::tree::{Entry, Node, Value};
 
-/// As a key without quotes, it takes over the fields of other maps.
+/// The key that merges the fields of other maps, if written without quotes.
 pub(crate) const MERGE_KEY: &str = "<<";
 
 /// The entries so far.
 #[derive(Default)]
 pub(super) struct MapInProgress {
     entries: Vec<Entry>,
-    /// The position of each key, once there are too many for a linear search.
+    /// The index of each key, used once the map is too large for a linear search.
     index: BTreeMap<Box<str>, usize>,
     /// The keys that came from `<<`.
     merged: BTreeSet<Box<str>>,
@@ -25,19 +25,19 @@ pub(super) struct MapInProgress {
 /// A key whose value comes next.
 pub(super) enum Key {
     Named(Box<str>, Span),
-    /// `<<`: what follows is taken into the map.
+    /// `<<`: the following value is merged into the map.
     Merge(Span),
 }
 
 impl MapInProgress {
-    /// Looking through a few keys is cheaper than an index; looking through many is not.
+    /// The maximum number of keys for a linear search, which is cheaper than an index for few keys.
     const FEW: usize = 16;
 
     pub(super) fn into_entries(self) -> Arc<[Entry]> {
         self.entries.into()
     }
 
-    /// Sets a key; the one it replaces is returned.
+    /// Sets a key, and returns the replaced entry.
     fn put(&mut self, entry: Entry) -> Option<Entry> {
         let position = if self.entries.len() < Self::FEW {
             self.entries.iter().position(|other| has_key(other, &entry.key))
@@ -74,16 +74,15 @@ impl MapInProgress {
     }
 }
 
-/// One step of looking through the entries of a map; tests count them.
+/// A step of the linear search through the entries of a map; tests count the steps.
 fn has_key(entry: &Entry, key: &str) -> bool {
     #[cfg(test)]
     tests::STEPS.with(|steps| steps.set(steps.get() + 1));
     &*entry.key == key
 }
 
-/// `<<`: the entries of a map, or of a list of maps of which the earlier wins, are put into the
-/// map as if they were written here. As kubectl has it, they replace what stands before and are
-/// replaced by what comes after.
+/// `<<`: the entries of a map, or of a list of maps of which the earlier wins, are inserted as if they were written
+/// here. As in kubectl, they replace earlier entries, and later entries replace them.
 pub(super) fn merge(map: &mut MapInProgress, node: Node, span: Span) -> Result<(), TextFinding> {
     let sources = match node.value {
         Value::Map(entries) => vec![entries],
@@ -117,7 +116,7 @@ mod tests {
         pub(super) static STEPS: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// The steps to put this number of different keys into a map.
+    /// The number of steps to insert this number of different keys.
     fn steps_for(keys: usize) -> usize {
         STEPS.set(0);
         let mut map = MapInProgress::default();

@@ -1,11 +1,11 @@
-//! The typical mistakes in the text itself, and words that help with them.
+//! The typical mistakes in a text, with messages and fixes.
 
 use libyaml_safer::{Error, ErrorKind};
 
 use super::text_finding::{TextFinding, TextFindings};
 use crate::finding::{Code, Span};
 
-/// Turns a parser's error into a finding with the correction.
+/// Converts an error of the parser to a finding with a fix.
 pub(super) fn syntax(error: &Error, text: &str, offset: usize) -> TextFinding {
     if error.kind() == ErrorKind::Reader {
         return unreadable_character(text, offset);
@@ -29,7 +29,7 @@ pub(super) fn syntax(error: &Error, text: &str, offset: usize) -> TextFinding {
     }
 }
 
-/// The parser's message, and its usual cause.
+/// The message of the parser in plain words, and the fix for the usual cause.
 fn in_plain_words(problem: &str) -> (String, &'static str) {
     let (message, fix) = match problem {
         "mapping values are not allowed in this context" => (
@@ -101,7 +101,7 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
     (message.to_owned(), fix)
 }
 
-/// The same for rarely intended syntax: tags and directives.
+/// The plain words and the fix for rarely intended syntax: tags and directives.
 fn in_plain_words_of_signs(problem: &str) -> (&str, &'static str) {
     let is_about = |parts: &[&str]| parts.iter().any(|part| problem.contains(part));
     if is_about(&[
@@ -164,8 +164,8 @@ fn indenting_tab(text: &str, byte: usize) -> Option<usize> {
     })
 }
 
-/// Replaces every line that begins with `//` by a comment of the same length, with a finding for each. `None` when
-/// there is none.
+/// Replaces every line that begins with `//` by a comment of the same length, with a finding for each. `None` without
+/// such a line.
 pub(super) fn replace_slash_comments(
     text: &str,
     offset: usize,
@@ -208,7 +208,7 @@ pub(super) fn comment_out_strange_lines(
             _ => ("", ""),
         };
         if !message.is_empty() {
-            // As long as the first letter, which may take several bytes, such as the prompt `❯`.
+            // As long as the first character, which may have several bytes, such as the prompt `❯`.
             let first = line.chars().next().map_or(0, char::len_utf8);
             let hash = format!("{:first$}", "#");
             fixed_text
@@ -228,7 +228,7 @@ pub(super) fn begins_with_command(text: &str) -> bool {
     lines.next().is_some_and(is_command)
 }
 
-/// Whether a line is a command as it was typed into a shell, with or without the shell's prompt.
+/// Whether a line is a shell command, with or without the prompt.
 pub(super) fn is_command(line: &str) -> bool {
     const PROMPTS: [char; 7] = ['$', '%', '#', '>', '❯', '»', '➜'];
     const PROGRAMS: [&str; 6] = ["kubectl", "kustomize", "helm", "oc", "cat", "karmadactl"];
@@ -249,13 +249,13 @@ pub(super) fn is_command(line: &str) -> bool {
     (is_prompt || prompt.is_empty()) && words.len() > index + 1
 }
 
-/// `//` where a comment was meant.
+/// The finding about `//` in place of a comment.
 pub(super) fn slash_comment(span: Span) -> TextFinding {
     TextFinding::new(Code::SlashComment, span, "'//' does not start a comment in YAML")
         .with_fix("write '#' instead of '//'")
 }
 
-/// A `//` line below a plain value is silently taken as more of that value.
+/// The finding about a `//` line below a plain value, which YAML silently reads as part of that value.
 pub(super) fn comment_inside_plain_text(
     text: &str,
     offset: usize,
@@ -278,7 +278,7 @@ pub(super) fn comment_inside_plain_text(
     }
 }
 
-/// `\/` is an escape in JSON, and in newer YAML, but not in the YAML kubectl reads.
+/// The finding about `\/`, which is an escape in JSON and newer YAML, but not in the YAML of kubectl.
 pub(super) fn escaped_slash(text: &str, offset: usize, span: Span) -> Option<TextFinding> {
     let (start, end) = (span.start as usize - offset, span.end as usize - offset);
     let written = text.get(start..end)?;

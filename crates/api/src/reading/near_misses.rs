@@ -1,5 +1,5 @@
-//! Objects that are nearly ones that Almanac reads: another version, or a slip in the kind. `kinds` recognizes them,
-//! and `envelope` words the findings; this module selects those to report.
+//! Near misses: objects with another version or a misspelled kind of an object that Almanac reads. `kinds` recognizes
+//! these objects, and `envelope` composes the findings; this module selects the findings to report.
 
 use super::cron_jobs;
 use super::envelope::{is_nearly_a_policy, mistyped};
@@ -10,7 +10,7 @@ use crate::kinds::{Kind, is_group_of_ours};
 use crate::tree::Node;
 
 impl Reading {
-    /// Takes an object whose `apiVersion` or `kind` is nearly that of an object that Almanac reads.
+    /// Records an object whose `apiVersion` or `kind` is similar to that of an object that Almanac reads.
     pub(super) fn take_mistyped(
         &mut self,
         source: usize,
@@ -25,7 +25,7 @@ impl Reading {
         if !self.report_near_miss(source, node, named, finding) {
             return;
         }
-        // Other mistakes in it would only be reported once this one is corrected.
+        // Other mistakes in the object could only be reported after this mistake is fixed.
         let policy_kind = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
         if let Some(kind) = policy_kind.filter(|_| field == "apiVersion") {
             let (api_version, node) = (api_version.into(), node.clone());
@@ -33,8 +33,8 @@ impl Reading {
         }
     }
 
-    /// Reports a finding about an object that is nearly one of a kind, and returns whether it is reported in any case.
-    /// In a discovered file, an object that matters only to policies is reported only if a policy scales it.
+    /// Reports a finding about a near miss of a kind, and returns whether the report is unconditional. In a discovered
+    /// file, an object that matters only to policies is reported only if a policy scales it.
     pub(super) fn report_near_miss(
         &mut self,
         source: usize,

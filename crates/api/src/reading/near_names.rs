@@ -1,4 +1,4 @@
-//! The texts that may have an object whose name is nearly that of a target, by their words alone. Most files of a
+//! Finds texts with an object whose name is similar to that of a target, by their words alone. Most files of a
 //! repository have neither a policy nor a target, and are never read as YAML.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,9 +6,9 @@ use std::ops::Bound;
 
 use super::claim::values_of;
 use super::objects::Targets;
-use crate::near_name::{MOST_COMPARISONS, slip};
+use crate::near_name::{MAX_COMPARISONS, slip};
 
-/// Names of targets, for a search of texts for nearly equal names.
+/// A search of texts for names similar to those of targets.
 #[derive(Debug)]
 pub struct NearNames<'a> {
     /// The names by kind.
@@ -18,17 +18,18 @@ pub struct NearNames<'a> {
 }
 
 impl<'a> NearNames<'a> {
-    /// The names of these targets.
+    /// Creates a search for names similar to those of these targets.
     #[must_use]
     pub fn new(targets: &Targets<'a>) -> NearNames<'a> {
         let mut by_kind: BTreeMap<&'a str, BTreeSet<&'a str>> = BTreeMap::new();
         for &(kind, name) in targets {
             by_kind.entry(kind).or_default().insert(name);
         }
-        NearNames { targets: by_kind, remaining: MOST_COMPARISONS }
+        NearNames { targets: by_kind, remaining: MAX_COMPARISONS }
     }
 
-    /// The kinds and names in a text that are nearly those of a target. Nothing once too much was compared.
+    /// The kinds and names in a text that are similar to those of a target. Empty after the maximum number of
+    /// comparisons.
     pub fn in_text(&mut self, bytes: &[u8]) -> BTreeSet<(String, String)> {
         let mut near = BTreeSet::new();
         let Ok(text) = std::str::from_utf8(bytes) else { return near };

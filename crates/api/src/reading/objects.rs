@@ -1,4 +1,4 @@
-//! From documents to objects: lists are opened, kinds recognized, foreign objects recorded by name.
+//! Converts documents to objects: expands lists, recognizes kinds, and records foreign objects by name.
 //!
 //! All content of a file that the user named is read. Of a file found in a directory, only the policies and their
 //! targets are read; the rest is skipped.
@@ -24,14 +24,14 @@ use crate::finding::{Finding, Span};
 use crate::kinds::{Kind, Recognition, recognize, removed_version};
 use crate::tree::Node;
 
-/// One object of a kind we know, as it was written.
+/// An object of a kind that Almanac reads, as written.
 #[derive(Clone, Debug)]
 pub struct ReadObject {
     /// The kind of the object.
     pub kind: Kind,
-    /// Its `apiVersion`.
+    /// The `apiVersion` of the object.
     pub api_version: Box<str>,
-    /// The index of its source in [`Reading::sources`].
+    /// The index of the source in [`Reading::sources`].
     pub source: usize,
     /// The whole object.
     pub node: Node,
@@ -46,14 +46,14 @@ pub struct PlacedFinding {
     pub span: Option<Span>,
     /// The finding itself.
     pub finding: Finding,
-    /// The index of its object in [`Reading::objects`]; `None` when the finding is about the text.
+    /// The index of the object in [`Reading::objects`]; `None` for a finding about the text.
     pub object: Option<usize>,
     /// The index of the only place to which the finding applies; `None` if it applies to all.
     pub place: Option<usize>,
 }
 
 impl PlacedFinding {
-    /// A finding about a text, in any place.
+    /// A finding about a text, for all places.
     #[must_use]
     pub fn new(source: usize, span: Option<Span>, finding: Finding) -> PlacedFinding {
         let finding = finding.with_some_fix();
@@ -61,8 +61,8 @@ impl PlacedFinding {
     }
 }
 
-/// A finding about an object that is not one of ours in its current form. Whether it is of interest depends on whether
-/// some policy scales the kind that it was meant to be.
+/// A finding about an object that is a near miss of a kind. The finding is of interest only if some policy scales the
+/// intended kind.
 #[derive(Clone, Debug)]
 pub(crate) struct ConditionalFinding {
     pub(crate) kind: Box<str>,
@@ -70,16 +70,16 @@ pub(crate) struct ConditionalFinding {
     pub(crate) finding: PlacedFinding,
 }
 
-/// Files and objects that were read and are of no interest.
+/// The numbers of files and objects of no interest that were skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Skipped {
-    /// Discovered files without a policy, an autoscaler or a target.
+    /// The number of discovered files without a policy, an autoscaler or a target.
     pub files: usize,
-    /// Objects of kinds we do not know, in the files that were read.
+    /// The number of objects of unknown kinds, in the files that were read.
     pub objects: usize,
 }
 
-/// Everything that was read.
+/// The sources, objects and findings of all files.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// The files, in the order they were read.
@@ -88,13 +88,13 @@ pub struct Reading {
     pub objects: Vec<ReadObject>,
     /// Mistakes in the files as such.
     pub findings: Vec<PlacedFinding>,
-    /// The objects of kinds we don't know, as far as they have names, in the order they were written.
+    /// The objects of unknown kinds that have names, in the order they were written.
     pub others: Vec<OtherObject>,
     /// The pods, and the workloads whose templates stand for pods.
     pub pods: Vec<ReadPod>,
     /// The nodes.
     pub nodes: Vec<ReadNode>,
-    /// Objects of other projects that set the replicas of something.
+    /// The objects of other projects that set the replicas of a target.
     pub foreign: Vec<ForeignScaler>,
     /// The findings about the policies of other projects.
     pub foreign_policies: Vec<ForeignPolicy>,
@@ -109,21 +109,22 @@ pub struct Reading {
     /// Counts of the skipped files and objects.
     pub skipped: Skipped,
     pub(crate) conditional_findings: Vec<ConditionalFinding>,
-    /// Objects of which only the names are needed: a policy nearly names them, or they are nearly objects of ours.
+    /// Objects of which only the names are needed: the name is similar to that of a target, or the object is a near
+    /// miss.
     pub(crate) similar: Vec<OtherObject>,
     /// The number of findings about objects of the current text that are only counted.
     unreported: usize,
-    /// Whether the total demand of all pods is needed, so that quotas are read.
+    /// Whether the total demand of all pods is needed. Only then are quotas read.
     adds_up_pods: bool,
 }
 
-/// Reads the objects of a text and adds them to what was read.
+/// Reads the objects of a text and adds them to the reading.
 pub fn read_objects(reading: &mut Reading, source: Source) {
     read(reading, source, None);
 }
 
-/// Reads only the targets in a discovered file, each by its kind and its name. Of objects that are `similar` to
-/// targets, only the names are kept.
+/// Reads only the targets in a discovered file, each by its kind and its name. For objects that are `similar` to
+/// targets, only the names are recorded.
 pub fn read_targets(
     reading: &mut Reading,
     source: Source,
@@ -152,7 +153,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
             + it.conditional_findings.len()
             + it.foreign_policies.len()
             + it.similar.len();
-        // Pods and nodes matter to policies about pods only, and those have been read by then.
+        // Pods and nodes matter only to policies about pods, which were read before.
         let pods = if only.is_some() { it.pods.len() + it.nodes.len() } else { 0 };
         let bounds = it.quotas.len() + it.limit_ranges.len();
         [it.objects.len(), it.others.len(), findings, pods, it.cron_jobs.len(), bounds]
@@ -195,7 +196,7 @@ impl Reading {
         self.adds_up_pods
     }
 
-    /// Orders sources by their names and objects by their locations, independent of the reading order.
+    /// Sorts sources by their names and objects by their locations, regardless of the reading order.
     pub fn sort(&mut self) {
         let mut order: Vec<usize> = (0..self.sources.len()).collect();
         order.sort_by(|one, other| self.sources[*one].name().cmp(self.sources[*other].name()));
@@ -229,12 +230,12 @@ impl Reading {
             *source = new_index[*source];
         }
         self.objects.sort_by_key(|object| (object.source, object.node.span.start));
-        // Stable, so that those of a source stay in order.
+        // The sort is stable, so the `CronJobs` of a source stay in order.
         self.cron_jobs.sort_by_key(|job| job.source);
         self.foreign.sort_by_key(|scaler| (scaler.source, scaler.span.start));
     }
 
-    /// The objects that autoscalers and policies scale, by kind and name, also for those with other mistakes.
+    /// The objects that autoscalers and policies scale, by kind and name. Policies with other mistakes are included.
     #[must_use]
     pub fn targets(&self) -> Targets<'_> {
         self.objects.iter().filter_map(target_of).collect()
@@ -339,7 +340,7 @@ impl Reading {
         }
     }
 
-    /// Takes a `CronJob`, and returns whether it is one.
+    /// Records a `CronJob`, and returns whether the object is one.
     fn take_cron_job(
         &mut self,
         source: usize,
@@ -357,7 +358,7 @@ impl Reading {
         true
     }
 
-    /// Takes a quota or a limit range, and returns whether the object is one.
+    /// Records a quota or a limit range, and returns whether the object is one.
     fn take_bound(&mut self, source: usize, api_version: &str, kind: &str, node: &Node) -> bool {
         if !self.adds_up_pods {
             return false;
@@ -370,7 +371,8 @@ impl Reading {
         is_bound
     }
 
-    /// Takes the content of an object for the controllers of other projects, and returns whether it is a policy.
+    /// Records the content of an object for the controllers of other projects, and returns whether the object is a
+    /// policy.
     fn take_foreign(&mut self, source: usize, node: &Node) -> bool {
         self.foreign.extend(ForeignScaler::read(source, node));
         let finding = foreign::finding(node).map(|it| self.placed(source, node, it));
@@ -380,22 +382,21 @@ impl Reading {
         is_policy
     }
 
-    /// Whether pods are needed: by policies about their levels or about the nodes that they use, or by bounds of their
-    /// total demand.
+    /// Whether pods are needed, for policies about QoS levels or node units, or for bounds of the total demand.
     #[must_use]
     pub fn needs_pods(&self) -> bool {
         self.bounds_pods() && self.objects.iter().any(|object| object.kind.is_policy())
             || self.objects.iter().any(|object| object.kind.reads_pods())
     }
 
-    /// Whether the total demand of all pods is needed, and a quota or a node bounds it.
+    /// Whether the total demand of all pods is needed, and a quota or a node bounds the demand.
     #[must_use]
     pub fn bounds_pods(&self) -> bool {
         let has_amounts = |it: &ReadNode| it.node.allocatable.is_some();
         self.adds_up_pods && (!self.quotas.is_empty() || self.nodes.iter().any(has_amounts))
     }
 
-    /// Takes what policies about pods depend on.
+    /// Records the pods and nodes on which policies about pods depend.
     fn take_pods(&mut self, source: usize, node: &Node, only: Option<Only<'_>>) {
         let Ok((api_version, kind)) = envelope(node) else { return };
         let is_other = |only: Only<'_>| !only.targets.contains(&(kind, name_of(node)));

@@ -1,6 +1,6 @@
-//! The part that is kept of an object of a kind we do not know: its name and its replicas.
+//! The recorded part of an object of an unknown kind: its name and its replicas.
 //!
-//! A policy may scale anything; whether one scales this object is up to the owner of the policies.
+//! A policy may scale any kind. The owner of the policies determines whether one scales this object.
 
 use almanac_engine::Identity;
 
@@ -8,27 +8,28 @@ use crate::exempt::{MARK, exempts};
 use crate::kinds::group_and_version;
 use crate::tree::{Node, Value};
 
-/// An object of a kind we do not know. Repositories have thousands, so only these fields are kept.
+/// An object of an unknown kind. Repositories have thousands of these, so only a few fields are recorded.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct OtherObject {
-    /// Its `apiVersion`.
+    /// The `apiVersion` of the object.
     pub api_version: Box<str>,
-    /// Its `kind`.
+    /// The `kind` of the object.
     pub kind: Box<str>,
-    /// The namespace it names, if it names one.
+    /// The namespace in the object; `None` if absent.
     pub namespace: Option<Box<str>>,
-    /// Its name.
+    /// The name of the object.
     pub name: Box<str>,
-    /// The index of its source in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
     /// `spec.replicas`, if that is a number of replicas.
     pub replicas: Option<u32>,
-    /// Whether it bears the mark that exempts it, or a namespace, from all policies.
+    /// Whether the object has the ignore annotation, which exempts the object, or all objects of a namespace, from all
+    /// policies.
     pub is_marked: bool,
 }
 
 impl OtherObject {
-    /// Reads the fields that are kept; `None` for an object without a name.
+    /// Reads the recorded fields; `None` for an object without a name.
     pub(super) fn read(
         api_version: &str,
         kind: &str,
@@ -55,13 +56,13 @@ impl OtherObject {
         })
     }
 
-    /// Whether it is a namespace, and what is in it is exempt from all policies.
+    /// Whether the object is a namespace whose objects are exempt from all policies.
     #[must_use]
     pub fn is_exempt_namespace(&self) -> bool {
         self.is_marked && (&*self.api_version, &*self.kind) == ("v1", "Namespace")
     }
 
-    /// Its identity, in the namespace that it names, or else in the given one.
+    /// The identity in the namespace of the object, or in the given namespace if that is absent.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         let (group, _) = group_and_version(&self.api_version);
@@ -70,7 +71,7 @@ impl OtherObject {
     }
 }
 
-/// A number of replicas, if it is one.
+/// Reads a number of replicas; `None` for any other value.
 pub(super) fn count(node: &Node) -> Option<u32> {
     match &node.value {
         Value::Number(number) => u32::try_from(i32::try_from(number.as_i64()?).ok()?).ok(),

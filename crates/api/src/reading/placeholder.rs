@@ -1,8 +1,8 @@
-//! Text that another program has yet to fill in: Helm's `{{ … }}` and Flux's `${…}`.
+//! Placeholders that another program fills in later: Helm's `{{ … }}` and Flux's `${…}`.
 
 use std::ops::Range;
 
-/// The program that fills in a text before it is an object.
+/// The program that fills in a template.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Engine {
     /// `helm template`, and other programs that render Go templates.
@@ -11,12 +11,12 @@ pub enum Engine {
     Substitution,
 }
 
-/// A file that is not an object until a program fills it in: its index among the sources, and the program.
+/// A file that contains no objects until a program fills it in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Template {
     /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
-    /// The program that fills it in.
+    /// The program that fills in the file.
     pub engine: Engine,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn action(text: &str) -> Option<Range<usize>> {
     })
 }
 
-/// Whether an action is one of a chart rather than another program's `{{ … }}`.
+/// Whether an action belongs to a chart, and not to another program with `{{ … }}`.
 pub(super) fn is_of_chart(action: &str) -> bool {
     const WORDS: [&str; 8] =
         ["if", "range", "with", "include", "template", "define", "end", "toYaml"];
@@ -63,8 +63,8 @@ fn variables(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The program that substitutes the variables of a text. GNU's `envsubst` does not replace `${NAME:=default}`; this is
-/// the form of Flux, which has a command of its own.
+/// The program that substitutes the variables of a text. GNU's `envsubst` does not replace `${NAME:=default}`. Only
+/// Flux replaces this form, by a command of its own.
 #[must_use]
 pub fn substituting_program(text: &str) -> &'static str {
     let has_default = variables(text).any(|range| text[range].contains(':'));

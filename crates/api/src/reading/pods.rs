@@ -21,56 +21,56 @@ const VOLCANO: &str = "batch.volcano.sh";
 /// The labels by which Kubernetes identifies the pods of a job.
 const JOB_NAMES: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 
-/// A pod that was read, or a workload whose template stands for its pods.
+/// A pod, or a workload whose template represents its pods.
 #[derive(Clone, Debug)]
 pub struct ReadPod {
-    /// Its `apiVersion`.
+    /// The `apiVersion` of the object.
     pub api_version: Box<str>,
-    /// Its `kind`.
+    /// The `kind` of the object.
     pub kind: Box<str>,
-    /// The namespace it names, if it names one.
+    /// The namespace in the object; `None` if absent.
     pub namespace: Option<Box<str>>,
-    /// Its name; that of a task of a job is the beginning of its pods' names.
+    /// The name of the object. The name of a task of a job is the start of the names of its pods.
     pub name: Box<str>,
-    /// The index of its source in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
-    /// Its location.
+    /// The location in the source.
     pub span: Span,
-    /// The properties that QoS levels depend on, of it or of the pods of its template.
+    /// The properties of the pod or the template on which QoS levels depend.
     pub pod: Pod,
-    /// The properties that node units depend on, of it or of the pods of its template.
+    /// The properties of the pod or the template on which node units depend.
     pub unit_pod: units::Pod,
     /// The number of the first pod of a `StatefulSet`, if given.
     pub first_number: Option<u64>,
-    /// The desired number of pods: the replicas as written or by default; 1 for a pod that nothing owns and that has
-    /// not ended; `None` when it is unknown.
+    /// The desired number of pods: the replicas as written or by default; 1 for a pod that has no owner and has not
+    /// ended; `None` if unknown.
     pub replicas: Option<u32>,
-    /// The requirements of its containers.
+    /// The requirements of the containers.
     pub requirements: PodRequirements,
-    /// Its node selector.
+    /// The node selector of the pods.
     pub node_selector: Labels,
-    /// The name of its priority class, if it names one.
+    /// The name of the priority class; `None` if absent.
     pub priority_class: Option<Box<str>>,
-    /// Whether it bears the mark that exempts it from all policies.
+    /// Whether the ignore annotation exempts the object from all policies.
     pub is_marked: bool,
 }
 
-/// A node that was read.
+/// A node in a file.
 #[derive(Clone, Debug)]
 pub struct ReadNode {
-    /// Its name.
+    /// The name of the node.
     pub name: Box<str>,
-    /// The index of its source in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
-    /// Its location.
+    /// The location in the source.
     pub span: Span,
-    /// Its labels.
+    /// The labels of the node.
     pub labels: Labels,
-    /// The properties that node units depend on.
+    /// The properties on which node units depend.
     pub node: units::Node,
 }
 
-/// Whether a file may have pods, nodes or workloads. Never `false` for one that has some, unless it writes the
+/// Whether a file may have pods, nodes or workloads. Never `false` for a file with one, unless the file writes the
 /// letters as escapes.
 #[must_use]
 pub fn may_hold_pods(bytes: &[u8]) -> bool {
@@ -80,7 +80,7 @@ pub fn may_hold_pods(bytes: &[u8]) -> bool {
 }
 
 impl ReadPod {
-    /// Reads a pod, or the templates of a workload. One that another object owns is skipped.
+    /// Reads a pod, or the templates of a workload. An object with an owner is skipped.
     pub(super) fn read(api_version: &str, kind: &str, source: usize, node: &Node) -> Vec<Self> {
         let Some(metadata) = node.get("metadata") else { return Vec::new() };
         let text = |field: &str| {
@@ -141,7 +141,7 @@ impl ReadPod {
         templates.map(read).collect()
     }
 
-    /// The name of the object, if it is in the namespace it names, or else in the given one.
+    /// The identity in the namespace of the object, or in the given namespace if that is absent.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         let (group, _) = group_and_version(&self.api_version);
@@ -162,7 +162,7 @@ fn replicas(group: &str, kind: &str, node: &Node) -> Option<u32> {
     }
 }
 
-/// A pod template, with the name by which it stands for its pods.
+/// A pod template, with the name that represents its pods.
 struct Template {
     name: Box<str>,
     metadata: Json,
@@ -177,8 +177,8 @@ struct Workload<'a> {
 }
 
 impl Workload<'_> {
-    /// Each pod template: `spec.template`, or those of the tasks of a job of Volcano. A `CronJob` has that of its jobs,
-    /// whose names are unknown.
+    /// The pod templates: `spec.template`, or the templates of the tasks of a Volcano job. A `CronJob` has the template
+    /// of its Jobs, whose names are unknown.
     fn templates(&self, node: &Node) -> Vec<Template> {
         let Some(spec) = node.get("spec") else { return Vec::new() };
         let of_jobs = spec.get("jobTemplate").and_then(|job| job.get("spec"));
@@ -198,7 +198,7 @@ impl Workload<'_> {
         template.and_then(|it| Template::new(self.name.into(), it, labels)).into_iter().collect()
     }
 
-    /// A task: Volcano calls the pods of it by the job, the task and a number.
+    /// The template of a task. Volcano names the pods of a task by the job, the task and a number.
     fn task(&self, index: usize, task: &Node, job: Option<&str>, queue: &str) -> Option<Template> {
         let own_name = task.get("name").and_then(Node::as_text).filter(|name| !name.is_empty());
         let name = own_name.map_or_else(|| format!("default{index}"), str::to_owned);
@@ -214,7 +214,7 @@ impl Template {
     /// A template, with the additional labels of its pods.
     fn new(name: Box<str>, template: &Node, labels: &[(&str, &str)]) -> Option<Template> {
         let spec = template.get("spec")?;
-        // Templates of other things than pods have no containers.
+        // Only templates of pods have containers.
         spec.get("containers")?;
         let mut metadata = template.get("metadata").map(Node::to_json).unwrap_or_default();
         for (key, value) in labels {
@@ -241,7 +241,7 @@ impl ReadNode {
         Some(ReadNode { name, source, span, labels: node.labels.clone(), node })
     }
 
-    /// Its name.
+    /// The identity of the node.
     #[must_use]
     pub fn identity(&self) -> Identity {
         Identity::new("", "Node", "", &*self.name)

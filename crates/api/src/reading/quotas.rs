@@ -1,5 +1,5 @@
 //! The bounds of the pods of a namespace: `ResourceQuota` and `LimitRange`, for CPU, memory and the number of pods.
-//! Another module finds the excess.
+//! Another module detects excess demand.
 
 use std::sync::LazyLock;
 
@@ -12,14 +12,14 @@ use crate::finding::Span;
 use crate::slim::{Requirements, THOUSANDTH, WHOLE, amount, container_defaults};
 use crate::tree::{Entry, Node, Value};
 
-/// A `ResourceQuota`.
+/// The bounds of a `ResourceQuota`.
 #[derive(Clone, Debug)]
 pub struct ReadQuota {
-    /// The namespace it names, if it names one.
+    /// The namespace in the object; `None` if absent.
     pub namespace: Option<Box<str>>,
-    /// Its name.
+    /// The name of the quota.
     pub name: Box<str>,
-    /// The index of its source in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
     /// The bounds, in the order of the file.
     pub hard: Vec<Hard>,
@@ -33,7 +33,7 @@ pub struct Hard {
     pub resource: Resource,
     /// The key (`requests.cpu`).
     pub key: Box<str>,
-    /// The most.
+    /// The maximum amount.
     pub most: u64,
     /// The location of the bound.
     pub span: Span,
@@ -47,19 +47,19 @@ struct Scope {
     values: Vec<Box<str>>,
 }
 
-/// A `LimitRange`.
+/// The defaults of a `LimitRange`.
 #[derive(Clone, Debug)]
 pub struct ReadLimitRange {
-    /// The namespace it names, if it names one.
+    /// The namespace in the object; `None` if absent.
     pub namespace: Option<Box<str>>,
-    /// The index of its source in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
     /// The defaults for containers without a request or limit.
     pub defaults: Requirements,
 }
 
-/// Whether a file may have a `ResourceQuota`, a `LimitRange`, or a node with allocatable amounts. Never `false` for one
-/// that does, unless it writes the letters as escapes.
+/// Whether a file may have a `ResourceQuota`, a `LimitRange`, or a node with allocatable amounts. Never `false` for a
+/// file with one, unless the file writes the letters as escapes.
 #[must_use]
 pub fn may_bound_pods(bytes: &[u8]) -> bool {
     static WORDS: LazyLock<Option<AhoCorasick>> =
@@ -88,7 +88,7 @@ impl ReadQuota {
         })
     }
 
-    /// Whether the quota surely counts the pods of a workload, or this pod.
+    /// Whether the quota certainly counts this pod, or the pods of this workload.
     #[must_use]
     pub fn counts(&self, pod: &ReadPod, is_best_effort: bool) -> bool {
         self.scopes.iter().all(|scope| scope.includes(pod, is_best_effort))
@@ -108,7 +108,8 @@ impl Hard {
 }
 
 impl Scope {
-    /// Only the fields of a template are known: another pod may have a deadline, or the default priority class.
+    /// Whether the scope certainly includes the pod. Only the fields of a template are known: other pods may have a
+    /// deadline, or the default priority class.
     fn includes(&self, pod: &ReadPod, is_best_effort: bool) -> bool {
         let class = pod.priority_class.as_deref();
         let is_named = |class: &str| self.values.iter().any(|it| **it == *class);

@@ -1,5 +1,5 @@
-//! The selection of the findings about a text that are reported, and of the texts that are templates. Another module
-//! reads the content of the text.
+//! Selects the findings about a text to report, and the texts that are templates. Another module reads the content of
+//! the text.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use super::text_finding::TextFinding;
 use super::typography::name_letters;
 use crate::finding::{Code, FieldPath, Finding, Span};
 
-/// The treatment of a finding about a text: the program that has yet to fill in the text, and the reported finding.
-/// None is reported if it is about something else than a policy or a target, or about a template that the user has not
-/// named.
+/// Filters a finding about a text: returns the program that fills in the text later, and the reported finding. The
+/// finding is not reported if it does not concern a policy or a target, or if the file is a template that the user has
+/// not named.
 pub(super) fn filter_finding(
     source: &Source,
     finding: TextFinding,
@@ -29,7 +29,7 @@ pub(super) fn filter_finding(
         is_of_chart(&document[range.clone()]) || looks_like_manifest(document)
     };
     let of_helm = action(document).filter(is_filled_in).map(|range| (range, Engine::Helm));
-    // Outside of quotes a variable rarely breaks the text, so only where one is present.
+    // Outside of quotes a variable rarely breaks the text, so the line of the finding must contain a variable.
     let of_others = || placeholder(line).filter(|(_, engine)| *engine != Engine::Helm);
     let filled_in = of_helm.or_else(|| of_others().map(|(_, engine)| (0..0, engine)));
     let is_about_the_text = !matches!(finding.code, Code::Encoding | Code::LineEnds);
@@ -37,7 +37,7 @@ pub(super) fn filter_finding(
         None => claims_policy(document),
         Some(targets) => targets.iter().any(|(kind, name)| claims(document, kind, name)),
     };
-    // A discovered template is noted for its content, and not for the text that breaks it.
+    // A discovered template is recorded for its content, and not for the text that breaks the syntax.
     let is_noted = || match only {
         None => claims_kind_of_ours(source.text().as_bytes()),
         Some(_) => is_of_interest(),
@@ -61,7 +61,7 @@ pub(super) fn filter_finding(
     }
 }
 
-/// Whether a template was reported already: an unreadable one has many mistakes.
+/// Whether a template was reported already: an unreadable template has many mistakes.
 pub(super) fn is_already_reported(
     reading: &Reading,
     source: usize,

@@ -1,5 +1,5 @@
-//! Configurations of kube-scheduler that name the plugin for `ResourcePolicy`, with which a stock scheduler does not
-//! start. No other part of them is read.
+//! Configurations of kube-scheduler that name the plugin for `ResourcePolicy`. A stock scheduler does not start with
+//! this plugin. Other parts of the configurations are not read.
 
 use super::stream;
 use crate::finding::{Code, FieldPath, Finding, Path};
@@ -13,7 +13,7 @@ pub(super) fn is_scheduler_configuration(node: &Node) -> bool {
     node.get("kind").and_then(Node::as_text) == Some(KIND)
 }
 
-/// The finding about a configuration, or about a `ConfigMap` with one.
+/// The finding about a configuration, or about a `ConfigMap` with a configuration.
 pub(super) fn finding(node: &Node) -> Option<Finding> {
     let field = if is_scheduler_configuration(node) {
         named_in(node)?

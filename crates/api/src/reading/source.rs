@@ -7,16 +7,16 @@ use super::folder::Folder;
 use super::text_finding::TextFinding;
 use crate::finding::Span;
 
-/// A location as editors count it: from 1, columns in characters.
+/// A location as in editors: lines and columns from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Position {
-    /// Line, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// Column in characters, counted from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
 }
 
-/// A file, or a text in place of one.
+/// A file, or a text in place of a file.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: String,
@@ -25,12 +25,12 @@ pub struct Source {
     mistake: Option<TextFinding>,
     folder: Option<Folder>,
     is_discovered: bool,
-    /// The beginnings of the lines, computed on first use.
+    /// The start of each line, computed on first use.
     lines: OnceLock<Vec<usize>>,
 }
 
 impl Source {
-    /// A text and its display name: a path, or `<stdin>`.
+    /// A source from a text, with a display name: a path, or `<stdin>`.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let (text, mistake) = encoding::line_ends(text.into());
@@ -44,9 +44,9 @@ impl Source {
         }
     }
 
-    /// The content of a file, in any encoding, and its display name.
+    /// A source from the bytes of a file in any encoding, with a display name.
     #[must_use]
-    pub fn of_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let (text, mistake) = encoding::decode(bytes);
         Self {
             name: name.into(),
@@ -58,26 +58,26 @@ impl Source {
         }
     }
 
-    /// The same, as it lies in a folder.
+    /// Sets the directory of the file.
     #[must_use]
     pub fn in_folder(self, folder: Folder) -> Self {
         Self { folder: Some(folder), ..self }
     }
 
-    /// The same, as a file that the user has not named, discovered in a directory. It may be anything, so only findings
-    /// about its policies and their targets are reported.
+    /// Marks the file as discovered in a directory, and not named by the user. Such a file may have any content, so
+    /// only findings about its policies and their targets are reported.
     #[must_use]
     pub fn discovered(self) -> Self {
         Self { is_discovered: true, ..self }
     }
 
-    /// The folder it lies in, if it lies in one.
+    /// The directory of the file; `None` for a text without a file.
     #[must_use]
     pub fn folder(&self) -> Option<&Folder> {
         self.folder.as_ref()
     }
 
-    /// Whether the user has not named it.
+    /// Whether the file was discovered, and not named by the user.
     #[must_use]
     pub fn is_discovered(&self) -> bool {
         self.is_discovered
@@ -99,7 +99,7 @@ impl Source {
         &self.text
     }
 
-    /// The text of a span; empty when the span is not one of this source.
+    /// The text of a span; empty if the span is outside this source.
     #[must_use]
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or_default()
@@ -137,7 +137,7 @@ impl Source {
         }
     }
 
-    /// The nearest byte at or before this one at which the text can be cut.
+    /// The nearest character boundary at or before this byte.
     fn floor(&self, byte: usize) -> usize {
         self.text.floor_char_boundary(byte)
     }

@@ -1,4 +1,4 @@
-//! From a file's text to its documents, split as kubectl splits them.
+//! Splits the text of a file into documents as kubectl does, and reads the documents.
 
 use super::text_finding::{TextFinding, TextFindings};
 use super::yaml;
@@ -6,7 +6,7 @@ use super::{json, mistakes};
 use crate::finding::{Code, Span};
 use crate::tree::{Node, Value};
 
-/// The content of a text.
+/// The documents of a text, and the findings about the text.
 #[derive(Default)]
 pub(super) struct Documents {
     pub(super) documents: Vec<Node>,
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Documents {
 
 type ParsedStream = (Vec<Node>, TextFindings);
 
-/// Whether the first thing in a text but for comments as other languages have them is a `{`.
+/// Whether the first character of a text is a `{`, after comments as in other languages.
 fn starts_with_json(text: &str) -> bool {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     loop {
@@ -37,7 +37,7 @@ fn starts_with_json(text: &str) -> bool {
     }
 }
 
-/// A text that begins with `{` is JSON, or else YAML in its flow form.
+/// Reads a text that starts with `{` as JSON, or as YAML in flow form if it is not JSON.
 fn json_or_yaml(text: &str) -> ParsedStream {
     let as_json = || {
         let mut findings = TextFindings::default();
@@ -75,8 +75,8 @@ fn yaml_documents(text: &str) -> ParsedStream {
     (documents, findings)
 }
 
-/// Reads a document. One with `//` comments, directives or prompts is read again without them, so that the same run
-/// reports its other mistakes.
+/// Reads a document. A document with `//` comments, directives or prompts is read again without these lines, so that
+/// the same run reports its other mistakes.
 fn yaml_document(
     text: &str,
     offset: usize,

@@ -1,4 +1,4 @@
-//! A finding about the text of a file, before there is an object to name a field of.
+//! A finding about the text of a file, before any object is read.
 
 use super::limits;
 use crate::finding::{Code, FieldPath, Finding, Span};
@@ -22,8 +22,8 @@ impl TextFinding {
     }
 }
 
-/// The findings about the text of one file: the first ones, and the number of the others. There may be one for every
-/// other byte, and each takes hundreds of bytes.
+/// The findings about the text of one file: the first ones, and the number of the others. Every other byte may have a
+/// finding, and each finding needs hundreds of bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextFindings {
     kept: Vec<TextFinding>,
@@ -31,11 +31,11 @@ pub(super) struct TextFindings {
 }
 
 impl TextFindings {
-    /// At this length, the later ones are removed and only counted.
-    const MOST_KEPT: usize = 4 * limits::FINDINGS_A_FILE;
+    /// At this length, the later findings are removed and only counted.
+    const MAX_KEPT: usize = 4 * limits::FINDINGS_A_FILE;
 
     pub(super) fn push(&mut self, finding: TextFinding) {
-        if self.kept.len() == Self::MOST_KEPT {
+        if self.kept.len() == Self::MAX_KEPT {
             self.keep_the_first();
         }
         self.kept.push(finding);
@@ -52,7 +52,8 @@ impl TextFindings {
         self.kept.is_empty()
     }
 
-    /// In the order of the text, each once; the last one states the number of those that are only counted.
+    /// The findings in the order of the text, without duplicates. The last finding states the number of findings that
+    /// are only counted.
     pub(super) fn into_reported(mut self) -> Vec<TextFinding> {
         self.keep_the_first();
         if self.more > 0 {
@@ -71,7 +72,7 @@ impl TextFindings {
     }
 }
 
-/// The finding that stands for those that are only counted.
+/// The finding that replaces the findings that are only counted.
 pub(super) fn more_mistakes(count: usize) -> Finding {
     let message = format!("{count} more mistakes in this file");
     Finding::new(Code::Syntax, FieldPath::default(), message).with_fix("correct those above first")

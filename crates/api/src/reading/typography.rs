@@ -1,14 +1,14 @@
-//! Letters that look like others: quotes and dashes of word processors, and invisible spaces.
+//! Confusable characters: quotes and dashes of word processors, and invisible spaces.
 //!
-//! Such letters come with text that was copied from a page or a chat. Repeated in a message, they look right, so
-//! messages name them.
+//! Such characters come from text that was copied from a page or a chat. They look right in a message, so messages name
+//! them.
 
 use std::fmt;
 
 use super::source::Source;
 use crate::finding::{Code, Finding, Severity, Span};
 
-/// The name of a letter, and the letter that was meant.
+/// The name of a confusable character, and the intended character.
 fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
     Some(match letter {
         '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2032}' => {
@@ -36,7 +36,7 @@ fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// A letter that looks like another one, or is invisible.
+/// A character that looks like another character, or is invisible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConfusableCharacter {
     letter: char,
@@ -45,14 +45,13 @@ pub struct ConfusableCharacter {
 }
 
 impl ConfusableCharacter {
-    /// The first one in a text.
+    /// The first confusable character in a text.
     #[must_use]
     pub fn first_in(text: &str) -> Option<ConfusableCharacter> {
         ConfusableCharacter::all_in(text).next()
     }
 
-    /// The first letter in a name that is hardly meant to be part of it: a quotation mark at its beginning, or an
-    /// invisible letter.
+    /// The first unintended character in a name: a quotation mark at the start, or an invisible character.
     #[must_use]
     pub fn first_in_name(name: &str) -> Option<ConfusableCharacter> {
         let is_quote = |it: &ConfusableCharacter| {
@@ -68,7 +67,7 @@ impl ConfusableCharacter {
         })
     }
 
-    /// The fix.
+    /// The fix for a plain text.
     #[must_use]
     pub fn fix(self) -> String {
         let ConfusableCharacter { letter, meant, .. } = self;
@@ -81,7 +80,7 @@ impl ConfusableCharacter {
 }
 
 impl ConfusableCharacter {
-    /// The fix in a text that has no quotes of its own, or has them around it.
+    /// The fix in a text that needs no quotes, or has quotes around it.
     #[must_use]
     pub fn fix_inside(self) -> String {
         match self.meant {
@@ -97,7 +96,7 @@ impl fmt::Display for ConfusableCharacter {
     }
 }
 
-/// A text as it was meant: with the letters that its confusable ones look like.
+/// The intended text: each confusable character is replaced by the character that it resembles.
 pub(crate) fn as_meant(text: &str) -> String {
     let mut meant = String::new();
     for letter in text.chars() {
@@ -109,7 +108,8 @@ pub(crate) fn as_meant(text: &str) -> String {
     meant
 }
 
-/// Names the first such letter at the location of a finding, if there is one: it is most likely the cause.
+/// Adds the name of the first confusable character at the location of a finding to the message, as the character is the
+/// probable cause.
 pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
     if finding.severity() != Severity::Error || finding.code == Code::Encoding {
         return;
@@ -125,7 +125,7 @@ pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
     let mut candidates = texts.iter().map(|text| text.trim_start_matches('\u{feff}'));
     let Some(confusable) = candidates.find_map(ConfusableCharacter::first_in) else { return };
     finding.message = format!("{}; {confusable}", finding.message);
-    // Ordinary quotes would end a text that has some already.
+    // Ordinary quotes would end a text in quotes.
     let is_quoted = source.slice(span).starts_with(['"', '\'']);
     finding.fix = Some(if is_quoted { confusable.fix_inside() } else { confusable.fix() }.into());
 }

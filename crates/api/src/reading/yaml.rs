@@ -1,7 +1,7 @@
-//! From the events of a YAML parser to a tree.
+//! Builds a tree from the events of a YAML parser.
 //!
-//! The parser and that of kubectl are ports of the same library, so the two agree about what is
-//! YAML. The tree is built with a stack of our own: no input can exhaust the thread's.
+//! This parser and that of kubectl are ports of the same library, so both accept the same YAML. The tree is built with
+//! an explicit stack: no input can exhaust the stack of the thread.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::finding::{Code, Span};
 use crate::tree::scalar::{Scalar, as_key, resolve, resolve_tagged};
 use crate::tree::{Entry, Node, Value};
 
-/// Reads one document. `offset` is the start of its text in the file. Mistakes that do not stop reading go to
-/// `findings`; the one that does is the error.
+/// Reads one document. `offset` is the start of its text in the file. Mistakes that do not stop reading are added to
+/// `findings`; the mistake that stops reading is the error.
 pub(super) fn read(
     text: &str,
     offset: usize,
@@ -59,8 +59,8 @@ pub(super) fn read(
     }
 }
 
-/// kubectl reads one document from each piece of text and stops; the text behind it would be lost
-/// silently.
+/// Reports text after the document. kubectl reads one document from each piece of text, and silently ignores the text
+/// after it.
 fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut TextFindings) {
     if !matches!(events.next().map(|event| event.data), Ok(EventData::StreamEnd)) {
         let here = Span { start: end.start, end: end.start };
@@ -71,7 +71,7 @@ fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut TextFin
     }
 }
 
-/// A scalar as the parser returns it.
+/// A scalar of the parser, before its type is resolved.
 struct RawScalar {
     tag: Option<String>,
     value: String,
@@ -88,16 +88,16 @@ struct Frame {
     open: Open,
     anchor: Option<String>,
     span: Span,
-    /// The extent of its parts so far.
+    /// The extent of the parts read so far.
     extent: Extent,
 }
 
 /// The size of a value once aliases are expanded.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// The number of values in it, with itself and keys.
+    /// The number of values, including the value itself and keys.
     size: usize,
-    /// The number of bytes in its texts and keys.
+    /// The number of bytes in strings and keys.
     bytes: usize,
     /// The depth of nested lists and maps.
     depth: usize,
@@ -106,7 +106,7 @@ struct Extent {
 impl Extent {
     const EMPTY: Extent = Extent { size: 1, bytes: 0, depth: 0 };
 
-    fn of_scalar(value: &Value) -> Extent {
+    fn from_scalar(value: &Value) -> Extent {
         let bytes = if let Value::Text(text) = value { text.len() } else { 0 };
         Extent { bytes, ..Extent::EMPTY }
     }
@@ -199,8 +199,8 @@ impl<'a> Builder<'a> {
         self.place(node, extent)
     }
 
-    /// Stores a value under the name of its anchor. The copy shares its lists and maps: otherwise each of many nested
-    /// anchors would have a copy of the innermost value.
+    /// Stores a value under the name of its anchor. The stored copy shares its lists and maps: otherwise many nested
+    /// anchors would each copy the innermost value.
     fn anchor(&mut self, anchor: Option<String>, node: &Node, extent: Extent) {
         if let Some(name) = anchor {
             self.anchors.insert(name, AnchoredNode { node: node.clone(), extent });
@@ -282,7 +282,7 @@ impl<'a> Builder<'a> {
             };
             if let (Some(anchor), Some(name)) = (anchor, &name) {
                 let node = Node { span, value: Value::Text(name.as_str().into()) };
-                let extent = Extent::of_scalar(&node.value);
+                let extent = Extent::from_scalar(&node.value);
                 self.anchor(Some(anchor), &node, extent);
             }
             return self.key(name, span);
@@ -302,7 +302,7 @@ impl<'a> Builder<'a> {
             }
         };
         let node = Node { span, value };
-        let extent = Extent::of_scalar(&node.value);
+        let extent = Extent::from_scalar(&node.value);
         self.anchor(anchor, &node, extent);
         self.place(node, extent)
     }
@@ -334,7 +334,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Puts a finished value where it belongs.
+    /// Adds a finished value to the innermost open list or map.
     fn place(&mut self, node: Node, extent: Extent) -> Result<(), TextFinding> {
         let Some(frame) = self.stack.last_mut() else {
             self.root = Some(node);

@@ -1,6 +1,6 @@
 //! The requirements of the patterns and formats of schemas, in words.
 //!
-//! An API server prints the pattern; the words here give the probable intention and the fix.
+//! An API server prints the pattern; these messages describe the value and the fix.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use serde_json::Value as Json;
 use crate::finding::{Code, Finding, Path};
 use crate::objects::{GROUP_SIZE, LABEL_KEY, NAME_OF_GROUP, NAME_OF_NAMESPACE, RATE_LIMIT};
 
-/// A required form of a text.
+/// A required form of a string.
 #[derive(Debug)]
 pub(super) struct Form {
-    /// The pattern or the format, as the schema has it.
+    /// The pattern or the format in the schema.
     written: &'static str,
     pattern: Regex,
     code: Code,
@@ -27,7 +27,7 @@ const INSTANT: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[tT]([01][0-9]|2[0-3]):[0-5][0
      ([zZ]|[+-][0-9]{2}:[0-9]{2})$";
 const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
-/// The form behind the pattern or the format of a schema, if it is a known one.
+/// The form with the pattern or the format of a schema; `None` for an unknown one.
 pub(super) fn form_of(schema: &Json) -> Option<&'static Form> {
     static FORMS: LazyLock<Vec<Form>> = LazyLock::new(forms);
     let written = schema["pattern"].as_str().or(schema["format"].as_str())?;
@@ -35,7 +35,7 @@ pub(super) fn form_of(schema: &Json) -> Option<&'static Form> {
 }
 
 impl Form {
-    /// The mistake in a text.
+    /// The finding about a string that does not have the form.
     pub(super) fn finding(&self, text: &str, path: &Path<'_>) -> Option<Finding> {
         let has_date = |text: &str| text.get(..10).is_some_and(|it| it.parse::<Date>().is_ok());
         let fits = self.pattern.is_match(text) && (self.written != "date-time" || has_date(text));
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_instant_is_a_date_a_time_and_an_offset() {
-        let form = form_of(&json!({ "format": "date-time" })).expect("it is known");
+        let form = form_of(&json!({ "format": "date-time" })).expect("a known value");
         let fits = |text: &str| form.finding(text, &Path::Root).is_none();
         for good in ["2026-03-02T12:00:00Z", "2024-02-29t00:00:00.5+01:00"] {
             assert!(fits(good), "{good}");

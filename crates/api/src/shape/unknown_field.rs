@@ -1,8 +1,8 @@
-//! The fix for a field that is not in its schema: the field that its spelling, its role or its project means, or the place
-//! where it belongs. `shape` detects that a field is not in the schema.
+//! The fix for a field that is not in its schema: the field that its spelling, its role or its project suggests, or the
+//! map to which it belongs. `shape` detects that a field is not in the schema.
 //!
-//! A wrong fix changes what a policy does, so spelling compares word by word, and a field that narrows a selection is never
-//! to be removed without a replacement.
+//! A wrong fix changes what a policy does, so spellings are compared word by word, and a fix never removes a field that
+//! narrows a selection without a replacement.
 
 use std::collections::BTreeSet;
 
@@ -86,10 +86,10 @@ const OF_JOBS: [(&str, &str); 8] = [
     ("containers", "jobTemplate.spec.template.spec"),
 ];
 
-/// The most unknown fields of a map that get a fix of their own.
+/// The maximum number of unknown fields of a map that get a fix of their own.
 const MAX_FIXES: usize = 100;
 
-/// The unknown fields of a map: their findings, and the fields that are present under another name.
+/// Reports the unknown fields of a map, and returns the fields that are present under another name.
 pub(super) fn look_at<'s>(
     shape: &'s Shape,
     unknown: &[&Entry],
@@ -99,8 +99,8 @@ pub(super) fn look_at<'s>(
     let mut absent: BTreeSet<&str> = shape.fields().filter(|it| !keys.contains(it)).collect();
     let mut meant: Vec<Option<&str>> = vec![None; unknown.len()];
     let mut claimed = BTreeSet::new();
-    // Spelling is surer than a role. A name is claimed once.
-    for by in [spelled, of_same_role] {
+    // A similar spelling is more certain than a role. Each absent field is matched once.
+    for by in [spelled, same_role] {
         for (entry, meant) in unknown.iter().zip(&mut meant).take(MAX_FIXES) {
             if meant.is_none()
                 && let Some(name) = by(shape, entry, &absent)
@@ -134,7 +134,8 @@ fn message(key: &str) -> String {
     }
 }
 
-/// The one absent field that is spelled nearly so, word by word: a field with another word is another field.
+/// The only absent field with a similar spelling. Words are compared one by one: a field with a different word is
+/// another field.
 fn spelled<'s>(shape: &'s Shape, entry: &Entry, absent: &BTreeSet<&str>) -> Option<&'s str> {
     let written = &*entry.key;
     let of_case = |it: &&str| absent.contains(*it) && it.eq_ignore_ascii_case(written);
@@ -176,8 +177,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The one absent field of the role that another name has, if it accepts the value.
-fn of_same_role<'s>(shape: &'s Shape, entry: &Entry, absent: &BTreeSet<&str>) -> Option<&'s str> {
+/// The only absent field with the role of the unknown field, if the absent field accepts the value.
+fn same_role<'s>(shape: &'s Shape, entry: &Entry, absent: &BTreeSet<&str>) -> Option<&'s str> {
     let is_meant = |name: &&str| {
         let others =
             ROLES.iter().filter(|(known, _)| known == name).flat_map(|(_, others)| *others);
@@ -189,7 +190,7 @@ fn of_same_role<'s>(shape: &'s Shape, entry: &Entry, absent: &BTreeSet<&str>) ->
     meant.next().filter(|_| meant.next().is_none())
 }
 
-/// The fix for a field that is no other field of its map.
+/// The fix for a field that matches no other field of its map.
 fn without_name(
     shape: &Shape,
     entry: &Entry,
@@ -251,7 +252,7 @@ fn without_name(
     into_part(shape, key, present, level).or_else(|| Some(outer?.fix(key)))
 }
 
-/// The fix for the opposite of a switch, which is in this map or in the items of a list in it.
+/// The fix for the opposite of a switch in this map, or in the items of a list in the map.
 fn as_switch(shape: &Shape, entry: &Entry, present: &BTreeSet<&str>) -> Option<String> {
     let Value::Bool(truth) = entry.value.value else { return None };
     SWITCHES.iter().find_map(|(switch, opposites)| {
@@ -264,7 +265,7 @@ fn as_switch(shape: &Shape, entry: &Entry, present: &BTreeSet<&str>) -> Option<S
     })
 }
 
-/// The fix for a field that belongs to a part of its map, or to the items of one.
+/// The fix for a field that belongs to a part of its map, or to the items of a part.
 fn into_part(
     shape: &Shape,
     key: &str,
@@ -286,13 +287,13 @@ fn into_part(
     })
 }
 
-/// The innermost map around that has a field. Fields of the object itself have names that mean something else in its
+/// The innermost enclosing map with a field. Fields of the object itself have names that mean something else in its
 /// parts.
 struct Outer<'s> {
     map: FieldPath,
-    /// The name of the field there.
+    /// The name of the field in the enclosing map.
     name: &'s str,
-    /// Whether it is written there.
+    /// Whether the enclosing map already contains the field.
     is_there: bool,
 }
 
@@ -326,7 +327,7 @@ fn as_name(key: &str, name: &str) -> String {
     if name == key { String::new() } else { format!(", as {name}") }
 }
 
-/// A value as a label has it, if it can be one.
+/// The value of a label; `None` for a value that cannot be one.
 fn as_label(value: &Node) -> Option<String> {
     let is_usual = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
     match &value.value {
@@ -340,8 +341,8 @@ fn as_label(value: &Node) -> Option<String> {
     }
 }
 
-/// Whether a finding reports that the field of another one, or one around it, is there under a name that is not its
-/// own.
+/// Whether the first finding reports that the missing field of the second finding, or an enclosing field, is present
+/// under a wrong name.
 pub(crate) fn names(unknown: &Finding, missing: &Finding) -> bool {
     let Some((_, around)) = unknown.field.segments().split_last() else { return false };
     let within = missing.field.segments().strip_prefix(around);

@@ -1,19 +1,19 @@
-//! The part of a cluster that expressions read: its metadata, its specification and its status, as in Open
-//! Cluster Management. That reads an object into a type and writes it again. So fields that the type lacks are
-//! absent, and an empty field is present only where the type always has it.
+//! The part of a cluster that expressions read: the metadata, the spec and the status, as in Open Cluster Management.
+//! The controller of that project deserializes an object into a type and serializes it again. So fields that the type
+//! lacks are absent, and an empty field is present only if the type always writes it.
 
 use almanac_engine::placement::Document;
 use serde_json::{Map, Value, json};
 
-/// The annotation with the object that kubectl has applied.
+/// The annotation with the object as kubectl last applied it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The seconds that an API server fills in.
+/// The default lease duration in seconds, which an API server sets.
 const LEASE_DURATION: u32 = 60;
 
 /// The fields of a type.
 struct Shape {
-    /// The fields that are always there, with their empty values.
+    /// The fields that are always present, with their empty values.
     always: &'static [(&'static str, EmptyValue)],
     /// The fields that are absent if they are empty.
     sometimes: &'static [&'static str],
@@ -91,7 +91,7 @@ const CONDITION: Shape = Shape {
     sometimes: &["observedGeneration"],
 };
 
-/// The document of a cluster, given apart from its status.
+/// The document of a cluster, whose status is a separate argument.
 pub(super) fn document(object: &Value, status: &Value) -> Document {
     let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();
     let mut metadata = fields(&object["metadata"]);
@@ -141,7 +141,7 @@ fn items<'v>(
 }
 
 impl Shape {
-    /// Gives an object the fields of the type, and no others.
+    /// Reduces an object to the fields of the type, and adds the fields that are always present.
     fn give(&self, fields: &mut Map<String, Value>) {
         let is_always = |name: &str| self.always.iter().any(|(known, _)| *known == name);
         fields.retain(|name, value| {
@@ -156,7 +156,7 @@ impl Shape {
     }
 }
 
-/// Whether there is nothing in a field. A `null` in a map counts as nothing.
+/// Whether a field is empty. A `null` in a map counts as nothing.
 fn is_empty(value: &mut Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -267,7 +267,7 @@ mod tests {
     /// The types of Open Cluster Management always write the fields of a condition, even empty ones. The exception is
     /// `observedGeneration`, which has `omitempty`. Fields that the types lack are dropped, at every level.
     #[test]
-    fn every_field_is_there_or_not_as_the_types_of_open_cluster_management_write_it() {
+    fn fields_are_present_as_in_the_types_of_open_cluster_management() {
         let object = json!({
             "metadata": { "name": "c", "generation": 0, "finalizers": [], "clusterName": "old" },
             "spec": {

@@ -14,8 +14,8 @@ use crate::kinds::Kind;
 use crate::lenient::exact_instant;
 use crate::objects::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 
-/// An object that placements select from, with its status as a separate value; `None` for every other kind, and where
-/// a required part is missing.
+/// An object that placements select from, with its status as a separate value; `None` for every other kind, or without
+/// a required part.
 #[must_use]
 pub fn hub_object(kind: Kind, object: &Value, status: &Value) -> Option<HubObject> {
     let metadata = &object["metadata"];
@@ -74,14 +74,14 @@ fn cluster(object: &Value, status: &Value) -> Cluster {
     let claims = status["clusterClaims"].as_array().into_iter().flatten();
     let claims = claims.filter_map(|it| {
         let value = &it["value"];
-        // One without a value has an empty one.
+        // A taint without a value has an empty value.
         let value = if value.is_null() { "" } else { value.as_str()? };
         Some((it["name"].as_str()?, value))
     });
     // As in Open Cluster Management, a resource without a capacity has no score.
     let amount = |name: &str| {
-        let capacity = quantity::of_json(&status["capacity"][name]);
-        quantity::of_json(&status["allocatable"][name]).filter(|_| capacity.is_some())
+        let capacity = quantity::from_json(&status["capacity"][name]);
+        quantity::from_json(&status["allocatable"][name]).filter(|_| capacity.is_some())
     };
     Cluster {
         labels: labels(&metadata["labels"]),

@@ -1,16 +1,16 @@
-//! Quantities of Kubernetes in objects, where some of them may be numbers.
+//! Quantities in Kubernetes objects, which may be strings or numbers.
 
 use almanac_engine::metric_scaling::MetricTarget;
 use almanac_engine::placement::Quantity;
 use serde_json::Value as Json;
 
-/// A quantity above zero; `None` for anything else.
+/// Parses a quantity above zero; `None` for any other value.
 pub(crate) fn positive(text: &str) -> Option<MetricTarget> {
     MetricTarget::from_billionths(u128::try_from(Quantity::parse(text)?.billionths()).ok()?)
 }
 
-/// A quantity in an object, where it may be a number; `None` for anything else.
-pub(crate) fn of_json(written: &Json) -> Option<Quantity> {
+/// Reads a quantity from a string or a number; `None` for any other value.
+pub(crate) fn from_json(written: &Json) -> Option<Quantity> {
     match written {
         Json::String(text) => Quantity::parse(text),
         Json::Number(number) => Quantity::parse(&number.to_string()),
@@ -32,8 +32,8 @@ mod tests {
         for bad in ["", "0", "-1", "0m", "ten"] {
             assert_eq!(positive(bad), None, "{bad}");
         }
-        assert_eq!(of_json(&4.into()).map(Quantity::billionths), Some(4_000_000_000));
-        assert_eq!(of_json(&"1500m".into()).map(Quantity::billionths), Some(1_500_000_000));
-        assert_eq!([of_json(&"-".into()), of_json(&Json::Null)], [None; 2]);
+        assert_eq!(from_json(&4.into()).map(Quantity::billionths), Some(4_000_000_000));
+        assert_eq!(from_json(&"1500m".into()).map(Quantity::billionths), Some(1_500_000_000));
+        assert_eq!([from_json(&"-".into()), from_json(&Json::Null)], [None; 2]);
     }
 }

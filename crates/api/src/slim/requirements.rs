@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::quantity;
 
-/// A number of billionths in one, and in a thousandth.
+/// The number of billionths in one, and in a thousandth.
 pub(crate) const WHOLE: i128 = 1_000_000_000;
 pub(crate) const THOUSANDTH: i128 = 1_000_000;
 
@@ -22,10 +22,10 @@ pub struct Requirements {
 /// The requirements of the containers of a pod, and of the pod as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PodRequirements {
-    /// In the order in which they start.
+    /// The containers, in the order in which they start.
     containers: Vec<Containers>,
     of_pod: Requirements,
-    /// The amounts needed to run a pod at all.
+    /// The overhead of running a pod.
     overhead: Resources,
 }
 
@@ -33,33 +33,33 @@ pub struct PodRequirements {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Containers {
     stage: Stage,
-    /// Of one of them.
+    /// The requirements of one of the containers.
     of_one: Requirements,
     count: u64,
 }
 
-/// The time at which a container runs.
+/// The stage in which a container runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// Before the others; at the same time as the sidecars that have started.
+    /// Before the running containers, at the same time as the sidecars that have started.
     Initial,
-    /// From its turn among the initial containers until the end.
+    /// From its position among the initial containers until the pod ends.
     Sidecar,
-    /// With all other containers but the initial ones.
+    /// At the same time as all containers except the initial ones.
     Running,
 }
 
 const AMOUNTS: [fn(&Resources) -> Option<u64>; 2] = [|it| it.milli_cpu, |it| it.memory];
 
 impl Requirements {
-    /// The `resources` of a container. A limit without a request is the request too.
+    /// The `resources` of a container. A limit without a request is also the request.
     fn read(written: &Value) -> Requirements {
         let limits = resources(&written["limits"]);
         let requests = each(resources(&written["requests"]), limits, Option::or);
         Requirements { requests, limits }
     }
 
-    /// The smaller amounts of two, or those that only one of them has.
+    /// The smaller amount of the two for each resource, or the only amount.
     #[must_use]
     pub fn least(self, other: Requirements) -> Requirements {
         let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
@@ -91,7 +91,7 @@ impl PodRequirements {
         PodRequirements { containers, of_pod, overhead: resources(&spec["overhead"]) }
     }
 
-    /// The same with the defaults of a `LimitRange` for containers that leave something out.
+    /// Adds the defaults of a `LimitRange` to containers without a request or limit.
     #[must_use]
     pub fn with_defaults(mut self, defaults: &Requirements) -> PodRequirements {
         for Containers { of_one, .. } in &mut self.containers {
@@ -131,8 +131,8 @@ impl PodRequirements {
         amounts.all(|it| it.unwrap_or(0) == 0)
     }
 
-    /// The total of the containers with their sidecars, or of an earlier step if that takes more. A value of the pod as
-    /// a whole outweighs its containers.
+    /// The total of the running containers and the sidecars, or of an earlier stage if that is larger. A value of the
+    /// pod as a whole overrides the containers.
     fn total(&self, amount: impl Fn(&Requirements) -> Option<u64>) -> Option<u64> {
         let (mut sidecars, mut running, mut most) = (0_u64, None::<u64>, None);
         for Containers { stage, of_one, count } in &self.containers {
@@ -151,8 +151,8 @@ impl PodRequirements {
     }
 }
 
-/// The values that a `LimitRange` adds to containers without them, by its spec. Kubernetes takes a missing default from
-/// `max`, the default of a request from that of the limit, or else from `min`.
+/// The defaults for containers in the spec of a `LimitRange`. Kubernetes takes a missing default from `max`, and a
+/// missing default request from the default limit, or else from `min`.
 pub(crate) fn container_defaults(spec: &Value) -> Requirements {
     let items = spec["limits"].as_array().into_iter().flatten();
     let of_containers = items.filter(|it| it["type"] == "Container");
@@ -176,7 +176,7 @@ pub(crate) fn resources(list: &Value) -> Resources {
 
 /// A quantity in units of `unit` billionths, rounded up as Kubernetes does.
 pub(crate) fn amount(written: &Value, unit: i128) -> Option<u64> {
-    let billionths = quantity::of_json(written)?.billionths();
+    let billionths = quantity::from_json(written)?.billionths();
     u64::try_from(billionths.checked_add(unit - 1)? / unit).ok()
 }
 
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((cpu(only_max.requests), cpu(only_max.limits)), (Some(4000), Some(4000)));
         let only_min = defaults(json!({ "type": "Container", "min": { "cpu": "1" } }));
         assert_eq!((cpu(only_min.requests), cpu(only_min.limits)), (Some(1000), None));
-        // The order defaults two is unknown.
+        // The order in which two `LimitRange`s set defaults is unknown.
         let least = only_max.least(only_min);
         assert_eq!((cpu(least.requests), cpu(least.limits)), (Some(1000), Some(4000)));
     }

@@ -1,4 +1,4 @@
-//! The parts of pods and nodes that units of nodes depend on.
+//! The parts of pods and nodes on which node units depend.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use super::requirements::{PodRequirements, resources};
 use crate::exempt::{is_marked, is_marked_in};
 use crate::lenient::exact_instant;
 
-/// The cost of deleting a pod, by which its `ReplicaSet` chooses.
+/// The annotation with the deletion cost of a pod, by which its `ReplicaSet` selects the pods to delete.
 pub const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-/// The annotation with the owner of the cost.
+/// The annotation with the owner of the deletion cost.
 pub const DELETION_COST_OWNER: &str = "almanac.dev/deletion-cost-owner";
 /// Binding annotation: the name of the policy that governed a pod when the extender bound it.
 pub const BOUND_POLICY: &str = "almanac.dev/resource-policy";
 /// Binding annotation: the name of the unit that received the pod.
 pub const BOUND_UNIT: &str = "almanac.dev/unit";
 
-/// The kind of the owners whose pods are never governed.
+/// The kind of the owners whose pods no policy governs.
 const DAEMON_SET: &str = "DaemonSet";
 
-/// The parts of a pod that units depend on.
+/// The parts of a pod on which node units depend.
 #[must_use]
 pub fn unit_pod(object: &Value) -> Pod {
     let metadata = &object["metadata"];
@@ -53,7 +53,7 @@ pub fn unit_pod(object: &Value) -> Pod {
     )
 }
 
-/// The same for a pod from a watch.
+/// The parts of a watched pod on which node units depend.
 #[must_use]
 pub fn watched_unit_pod(object: &DynamicObject) -> Pod {
     let metadata = &object.metadata;
@@ -80,7 +80,7 @@ pub fn watched_unit_pod(object: &DynamicObject) -> Pod {
     )
 }
 
-/// The parts of a node that units depend on.
+/// The parts of a node on which node units depend.
 #[must_use]
 pub fn unit_node(object: &Value) -> Node {
     let metadata = &object["metadata"];
@@ -88,7 +88,7 @@ pub fn unit_node(object: &Value) -> Node {
     node_of(super::labels(&metadata["labels"]), version, object)
 }
 
-/// The same for a node from a watch.
+/// The parts of a watched node on which node units depend.
 #[must_use]
 pub fn watched_unit_node(object: &DynamicObject) -> Node {
     let metadata = &object.metadata;
@@ -163,7 +163,7 @@ fn group_of(api_version: &str) -> Arc<str> {
     api_version.split_once('/').map_or("", |(group, _)| group).into()
 }
 
-/// Whether a scheduler has found no node, for the reasons of the ledger, each of which names its policies.
+/// Whether a scheduler found no node for a reason of the ledger. Each such reason names its policies.
 fn is_refusal(condition: &Value) -> bool {
     let names_policies = |message: &str| message.contains("ResourcePolic");
     condition["status"] == "False"
@@ -189,7 +189,7 @@ pub fn unit_template(object: &DynamicObject, kind: &str) -> Option<Pod> {
     (creates_pods && !is_owned).then(pod)
 }
 
-/// The number of the first pod of a `StatefulSet`, if its spec sets it.
+/// The number of the first pod of a `StatefulSet`; `None` unless the spec sets it.
 #[must_use]
 pub fn first_number(spec: &Value) -> Option<u64> {
     spec["ordinals"]["start"].as_u64()

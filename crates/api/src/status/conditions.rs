@@ -1,7 +1,6 @@
 //! The conditions of a status, following the Kubernetes conventions.
 //!
-//! A [`ConditionState`] is a condition without its time of transition, which comes from the previous
-//! conditions.
+//! A [`ConditionState`] is a condition without its transition time, which is derived from the previous conditions.
 
 use almanac_engine::Exempt;
 use jiff::Timestamp;
@@ -12,32 +11,32 @@ use crate::finding::{Finding, Severity};
 use crate::lenient;
 use crate::objects::MAX_CONDITION_MESSAGE;
 
-/// The most findings that a message lists; the others are counted.
+/// The maximum number of findings that a message lists; the others are counted.
 const MAX_FINDINGS_IN_MESSAGE: usize = 5;
 
-/// The most characters one finding takes in a message.
+/// The maximum number of characters of a finding in a message.
 const FINDING_CHARACTERS: usize = 1_000;
 
-/// The type of a condition. A status has its conditions in this order.
+/// The type of a condition. A status lists its conditions in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ConditionType {
     /// The object is reconciled, at least in part.
     Active,
     /// The target can be scaled.
     AbleToScale,
-    /// The number of replicas is within the bounds by itself.
+    /// The recommended number of replicas is within the bounds.
     ScalingUnbounded,
-    /// A placement cannot be used as written. Open Cluster Management has it, so True is bad.
+    /// A placement cannot be used as written. True is bad, as in Open Cluster Management.
     PlacementMisconfigured,
     /// A placement has as many clusters as it requires.
     PlacementSatisfied,
-    /// A unit of nodes has more pods than it may. True is bad.
+    /// A node unit has more pods than its cap. True is bad.
     OverCap,
     /// Other policies for units of nodes select some of the pods as well. True is bad.
     Conflict,
     /// Nothing about the object needs its user's attention.
     Ready,
-    /// The CRD in the cluster lacks fields of ours. True is bad, and the condition is only present then.
+    /// The CRD in the cluster lacks fields of ours. True is bad, and the condition is only present if True.
     SchemaIncomplete,
 }
 
@@ -56,7 +55,7 @@ pub enum ConditionReason {
     LastFiringFailed,
     /// Another field manager has immediately replaced the value that a rule has set.
     UndoneByAnotherWriter,
-    /// There is no object of the target's name.
+    /// No object has the name of the target.
     TargetNotFound,
     /// The target has nothing to scale.
     TargetNotScalable,
@@ -112,13 +111,13 @@ pub enum ConditionReason {
     NodeNameTaken,
     /// The provider of nodes failed to create, remove or list some.
     ProviderFailed,
-    /// A placement is decided.
+    /// A placement has a decision.
     Selecting,
     /// An annotation keeps the selection of a placement unchanged.
     Disabled,
     /// A placement, or a set that it selects from, is invalid as written.
     PlacementInvalid,
-    /// The same, in the term of Open Cluster Management.
+    /// A placement is invalid as written, in the term of Open Cluster Management.
     Misconfigured,
     /// A placement can be used as written.
     Succeedconfigured,
@@ -126,7 +125,7 @@ pub enum ConditionReason {
     NoManagedClusterSetBindings,
     /// None of the sets that a placement names is bound to its namespace.
     NoIntersection,
-    /// There are no clusters in the sets of a placement.
+    /// The sets of a placement contain no clusters.
     AllManagedClusterSetsEmpty,
     /// No cluster can be selected.
     NoManagedClusterMatched,
@@ -142,13 +141,13 @@ pub enum ConditionReason {
     DecisionNameTaken,
     /// A taint does not have the time of its addition, so its toleration never ends.
     TaintWithoutTimeAdded,
-    /// Pods are counted in units, and scheduled by that.
+    /// Pods are counted in units, and scheduled by these counts.
     UnitsCounted,
     /// A policy for units is invalid as written.
     PolicyInvalid,
-    /// No unit has more pods than it may.
+    /// No unit has more pods than its cap.
     WithinCaps,
-    /// A unit has more pods than it may.
+    /// A unit has more pods than its cap.
     TooManyPods,
     /// No other policy selects the pods.
     OnlyPolicy,
@@ -166,14 +165,14 @@ pub enum ConditionReason {
     NamespaceUnreadable,
     /// The upstream controller of its kind runs in the cluster, and reconciles the object.
     UpstreamController,
-    /// Writes to some fields are lost, because the CRD does not have them.
+    /// Writes to some fields are lost, because the CRD lacks these fields.
     FieldsMissing,
-    /// The CRD has the fields that it lacked before.
+    /// The CRD now has the fields that were missing.
     FieldsServed,
 }
 
 impl ConditionType {
-    /// All of them, in their order.
+    /// All types, in the order of a status.
     pub const ALL: [ConditionType; 9] = [
         Self::Active,
         Self::AbleToScale,
@@ -278,19 +277,19 @@ impl ConditionReason {
 /// The desired state of a condition, without its time of transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConditionState {
-    /// Its type.
+    /// The type of the condition.
     pub about: ConditionType,
-    /// Its status.
+    /// Whether the status is True.
     pub holds: bool,
-    /// Its reason.
+    /// The reason of the condition.
     pub reason: ConditionReason,
-    /// Its message: the problem, and the next step of the user.
+    /// The message: the problem, and the next step of the user.
     pub message: String,
 }
 
 impl ConditionState {
-    /// Whether it needs attention. An object that was suspended, stopped, disabled or exempted on purpose is
-    /// supposed to be inactive, and bounds are there to be reached.
+    /// Whether the condition needs the user's attention. An object that was suspended, stopped, disabled or exempted on
+    /// purpose is inactive as intended, and reaching a bound is normal.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
         let is_bad_when_it_holds = [
@@ -314,9 +313,8 @@ impl ConditionState {
     }
 }
 
-/// Builds the conditions. `previous` is the previous status: a condition whose status is unchanged
-/// keeps the time of its last transition. Of two states of the same type the first is used. Other
-/// previous conditions are not kept.
+/// Builds the conditions. `previous` is the previous status: a condition whose status is unchanged keeps the time of
+/// its last transition. If two states have the same type, the first is used. Other previous conditions are removed.
 #[must_use]
 pub fn conditions(
     previous: &Value,
@@ -352,7 +350,7 @@ fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Ti
     lenient::instant(&same["lastTransitionTime"])
 }
 
-/// The reason that an object is not reconciled because it is exempt, or might be while its namespace cannot be read.
+/// The reason for not reconciling an object that is exempt, or might be exempt while its namespace cannot be read.
 #[must_use]
 pub fn exempt_reason(exempt: Exempt) -> (ConditionReason, String) {
     if exempt.is_unread() {
@@ -362,9 +360,9 @@ pub fn exempt_reason(exempt: Exempt) -> (ConditionReason, String) {
     (ConditionReason::Exempt, format!("not applied: {exempt}"))
 }
 
-/// The conditions of an object that is not reconciled because it or its target is exempt, or may be.
+/// The conditions of an object that is not reconciled, because the object or its target is exempt or might be.
 #[must_use]
-pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
+pub fn exempt_conditions(exempt: Exempt) -> [ConditionState; 2] {
     let (reason, message) = exempt_reason(exempt);
     let attention = match reason {
         ConditionReason::Exempt => "nothing needs attention".to_owned(),
@@ -377,14 +375,14 @@ pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
     ]
 }
 
-/// The errors among the findings as one message; `None` when there is none. Warnings are not included:
-/// they do not make an object unusable.
+/// The errors among the findings as one message; `None` without errors. Warnings are not included, since an object with
+/// warnings is usable.
 #[must_use]
 pub fn errors(findings: &[Finding]) -> Option<String> {
     listed(findings.iter().filter(|finding| finding.severity() == Severity::Error))
 }
 
-/// Findings as one message: the first few of them, each with its fix.
+/// Findings as one message: the first few, each with its fix.
 pub(super) fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
     let all: Vec<&Finding> = findings.collect();
     match all.as_slice() {

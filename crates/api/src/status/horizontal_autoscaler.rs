@@ -11,15 +11,15 @@ pub use self::memory::read;
 use crate::lenient;
 use crate::objects::{CurrentMetric, HorizontalAutoscalerStatus, Observed};
 
-/// The decision of an autoscaler at an instant, and its inputs.
+/// The decision of an autoscaler at an instant, and the inputs.
 pub struct Decided<'a> {
     /// The inputs of the decision.
     pub input: &'a Input<'a>,
-    /// The decision itself.
+    /// The decision from these inputs.
     pub decision: &'a Decision,
 }
 
-/// Writes the status. `decided` is `None` while nothing is decided, because the object is invalid or exempt.
+/// Writes the status. `decided` is `None` without a decision, because the object is invalid or exempt.
 #[must_use]
 pub fn write(
     memory: &Memory,
@@ -37,7 +37,8 @@ pub fn write(
     status.current_metrics = current_metrics(input);
     if let TargetState::Workload(workload) = input.target {
         status.current_replicas = workload.current.or(workload.replicas).map(lenient::number);
-        // Otherwise it is the last value that was set. A value that could not be set must not count as set.
+        // Otherwise the desired number is the last value that was set. A value that could not be set must not count as
+        // set.
         let desired = decided.limited().map(|limited| limited.replicas);
         if let Some(desired) = desired.filter(|it| workload.replicas == Some(*it)) {
             status.desired_replicas = Some(lenient::number(desired));

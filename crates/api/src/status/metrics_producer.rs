@@ -9,8 +9,8 @@ use crate::finding::{Code, Finding};
 use crate::lenient;
 use crate::objects::{MetricsProducerStatus, Observed, ScheduledCapacityStatus};
 
-/// Reads the last published value, as much of it as can be read: `None` without a number. A next number without its
-/// time is ignored.
+/// Reads the readable part of the last published value: `None` without a number. A next number without its time is
+/// ignored.
 #[must_use]
 pub fn read(status: &Value) -> Option<PublishedNumber> {
     let capacity = &status["scheduledCapacity"];
@@ -24,7 +24,7 @@ pub fn read(status: &Value) -> Option<PublishedNumber> {
     })
 }
 
-/// Writes the status. `published` is `None` while nothing is published: then the status has no number either.
+/// Writes the status. `published` is `None` while no number is published; then the status has no number.
 #[must_use]
 pub fn write(
     published: Option<&PublishedNumber>,
@@ -43,8 +43,8 @@ pub fn write(
     }
 }
 
-/// Returns whether an object with these findings is active and ready: it is both or neither, because a
-/// schedule is applied as a whole.
+/// Returns whether an object with these findings is active and ready. The object is both or neither, because a schedule
+/// is applied as a whole.
 #[must_use]
 pub fn condition_states(findings: &[Finding]) -> [ConditionState; 2] {
     let unsupported = || listed(findings.iter().filter(|it| it.code == Code::Unsupported));

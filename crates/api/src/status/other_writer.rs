@@ -1,9 +1,9 @@
-//! Other field managers that set the same field as a policy: their owners, by the names under which an API server
-//! records their writes, and how to make the two coexist. Other modules detect the writes.
+//! The advice about other field managers that set the same field as a policy. The name that an API server records for a
+//! write identifies the project of the field manager. Other modules detect the writes.
 
 use almanac_engine::Field;
 
-/// The start of the name of a `HorizontalAutoscaler`. A policy of Almanac is recorded by its name, in place of a field
+/// The start of the name of a `HorizontalAutoscaler`. Almanac records its own policies by name, instead of a field
 /// manager.
 const AUTOSCALER: &str = "HorizontalAutoscaler.autoscaling.karpenter.sh ";
 
@@ -64,7 +64,7 @@ mod tests {
             ("kube-controller-manager", "HorizontalPodAutoscaler"),
             ("HorizontalAutoscaler.autoscaling.karpenter.sh shop/web", "with only one of them"),
         ] {
-            let advice = advice(manager, Field::Replicas).expect("it is known");
+            let advice = advice(manager, Field::Replicas).expect("a known value");
             assert!(advice.contains(part), "{manager}: {advice}");
         }
         assert_eq!(advice("kubectl-edit", Field::Replicas), None, "a person means it");

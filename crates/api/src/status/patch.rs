@@ -1,13 +1,13 @@
 //! The patch that replaces the status of a `CronFederatedHPA` completely.
 //!
-//! A merge patch does not change the fields that it does not name. So that nothing old stays, every field that is
-//! absent is named and null. Lists are replaced as a whole, so nothing inside them needs that.
+//! A merge patch does not change the fields that it does not name. To remove old values, the patch sets every absent
+//! field to null. Lists are replaced as a whole, so their items need no nulls.
 
 use serde_json::Value;
 
 use crate::objects::CronFederatedHPAStatus;
 
-/// All fields there are.
+/// All fields of the status.
 const FIELDS: [&str; 5] = [
     "observedGeneration",
     "nextExecutionTime",
@@ -16,7 +16,7 @@ const FIELDS: [&str; 5] = [
     "conditions",
 ];
 
-/// The merge patch after which the object has exactly this status.
+/// The merge patch that sets the status of an object to exactly this value.
 pub fn replacing_patch(status: &CronFederatedHPAStatus) -> Result<Value, serde_json::Error> {
     let mut status = serde_json::to_value(status)?;
     if let Value::Object(fields) = &mut status {

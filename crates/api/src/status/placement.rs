@@ -11,8 +11,8 @@ pub use self::condition_states::{Obstacle, StatusInput, UndecidedReason, conditi
 use crate::lenient;
 use crate::objects::{DecisionGroupStatus, PlacementStatus};
 
-/// Writes the status of a placement that has made these decisions. It has no fields that older definitions of Open
-/// Cluster Management do not have: an API server would not apply it.
+/// Writes the status of a placement with these decisions. The status has only fields of the older CRDs of Open Cluster
+/// Management: with other fields, an API server would reject the apply.
 #[must_use]
 pub fn write(divisions: &[Division], conditions: Vec<Condition>) -> PlacementStatus {
     let mut groups: BTreeMap<u32, DecisionGroupStatus> = BTreeMap::new();

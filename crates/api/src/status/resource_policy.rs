@@ -13,20 +13,20 @@ use crate::objects::{
     MAX_GROUPS, MAX_POLICIES, Observed, ResourcePolicyStatus, UnitGroupStatus, UnitStatus,
 };
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, of_exempt,
+    ConditionReason, ConditionState, ConditionType, errors, exempt_conditions,
 };
 
 /// The inputs of the status of a policy.
 pub struct StatusInput<'a> {
-    /// Its name.
+    /// The identity of the policy.
     pub policy: &'a Identity,
-    /// The findings about it.
+    /// The findings about the policy.
     pub findings: &'a [Finding],
-    /// The reason that it is not reconciled, if it is exempt.
+    /// The exemption of the policy; `None` if the policy is not exempt.
     pub exempt: Option<Exempt>,
-    /// Whether its namespace has as many older policies as are reconciled.
+    /// Whether the namespace has the maximum number of older policies, so that this policy is not reconciled.
     pub is_surplus: bool,
-    /// The counts under it; `None` if nothing is counted.
+    /// The counts of the policy; `None` if no pods are counted.
     pub report: Option<&'a PolicyReport>,
 }
 
@@ -86,7 +86,7 @@ fn labels(group: &GroupReport) -> BTreeMap<String, String> {
 #[must_use]
 pub fn condition_states(input: &StatusInput<'_>) -> Vec<ConditionState> {
     if let Some(exempt) = input.exempt {
-        return of_exempt(exempt).into();
+        return exempt_conditions(exempt).into();
     }
     if input.is_surplus {
         let message = format!(
@@ -170,7 +170,7 @@ fn conflict(policy: &Identity, conflicts: &[Conflict]) -> ConditionState {
     state((ConditionType::Conflict, true, ConditionReason::SeveralPolicies), message)
 }
 
-/// The notes about a policy that needs no attention.
+/// The message of Ready for a policy that needs no attention.
 fn without_attention(report: &PolicyReport) -> String {
     let mut parts = vec![nothing()];
     let without: u32 = report.without_cost.values().copied().fold(0, u32::saturating_add);
@@ -195,7 +195,7 @@ fn nothing() -> String {
     "nothing needs attention".to_owned()
 }
 
-/// ` with app=a and no pod-template-hash`.
+/// The labels of a group in a message: ` with app=a and no pod-template-hash`.
 fn described(group: &GroupReport) -> String {
     let label = |(key, value): &(Arc<str>, Option<Arc<str>>)| match value {
         Some(value) => format!("{key}={value}"),

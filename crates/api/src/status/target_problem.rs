@@ -7,26 +7,26 @@ use almanac_engine::Identity;
 use super::conditions::ConditionReason;
 use crate::lenient;
 
-/// The most characters of the API server's own words that are repeated.
+/// The maximum number of repeated characters of the API server's message.
 const REPEATED_CHARACTERS: usize = 2_000;
 
 /// The reason that a target cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TargetProblem {
-    /// There is no object of its name.
+    /// No object has the name of the target.
     NotFound,
     /// The target has no `scale` subresource.
     NotScalable,
-    /// The API server denies reading or changing it, with this message.
+    /// The API server denies reading or changing the target, with this message.
     Forbidden(String),
-    /// The cluster does not know its kind.
+    /// The cluster does not serve the kind of the target.
     UnknownKind,
     /// The target is cluster-scoped, which is not allowed.
     ClusterScoped,
 }
 
 impl TargetProblem {
-    /// The reason of the conditions it leads to.
+    /// The condition reason for this problem.
     #[must_use]
     pub fn reason(&self) -> ConditionReason {
         match self {
@@ -74,8 +74,8 @@ fn forbidden(target: &Identity, words: &str) -> String {
     if let Some(grant) = missing_grant(words) {
         return lenient::cut(&format!("{target} cannot be accessed: {grant}"), REPEATED_CHARACTERS);
     }
-    // Other systems than Kubernetes' access control may be in front of the API server, so the original message
-    // matters more than any advice.
+    // Systems other than Kubernetes' access control may deny the access, so the original message matters more than any
+    // advice.
     let words = lenient::cut(words, REPEATED_CHARACTERS);
     format!("the API server denies access to {target}: {words}")
 }

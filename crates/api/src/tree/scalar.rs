@@ -1,7 +1,7 @@
 //! The meaning of a scalar: the rules of YAML 1.1 as kubectl applies them.
 //!
 //! kubectl turns YAML into JSON first, so `yes` is true, `010` is eight, `1e3` is a thousand and `12:30` is text. A
-//! tool with other rules would check something else than kubectl applies.
+//! tool with other rules would check other values than kubectl applies.
 
 use serde_json::Number;
 
@@ -12,11 +12,11 @@ pub(crate) enum Scalar {
     Bool(bool),
     Number(Number),
     Text,
-    /// `.inf` and `.nan`: YAML has them, JSON does not.
+    /// `.inf` and `.nan`, which exist in YAML but not in JSON.
     NotFinite,
 }
 
-/// A scalar that is not quoted and has no tag.
+/// Resolves a scalar without quotes and without a tag.
 pub(crate) fn resolve(text: &str) -> Scalar {
     let Some(first) = text.bytes().next() else { return Scalar::Null };
     match first {
@@ -27,8 +27,8 @@ pub(crate) fn resolve(text: &str) -> Scalar {
     }
 }
 
-/// A scalar with one of YAML's own tags (`!!int "5"`), or `None` when the tag does not fit it.
-/// Other tags have no meaning for JSON: such a scalar is text.
+/// Resolves a scalar with one of YAML's own tags (`!!int "5"`); `None` if the tag does not fit. Other tags have no
+/// meaning for JSON: such a scalar is a string.
 pub(crate) fn resolve_tagged(tag: &str, text: &str) -> Option<Scalar> {
     let Some(kind) = tag.strip_prefix("tag:yaml.org,2002:") else { return Some(Scalar::Text) };
     let resolved = resolve(text);
@@ -71,7 +71,7 @@ fn number(text: &str) -> Scalar {
     whole(&plain).or_else(|| float(&plain)).unwrap_or(Scalar::Text)
 }
 
-/// The sign, the base a number's prefix names, and its digits.
+/// The sign, the base by the prefix, and the digits of a number.
 fn parts(text: &str) -> (bool, u32, &str) {
     let negative = text.starts_with('-');
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -98,8 +98,8 @@ fn whole(text: &str) -> Option<Scalar> {
     if let Ok(value) = i64::try_from(signed) {
         return Some(Scalar::Number(value.into()));
     }
-    // Above the range of an int64, Kubernetes' JSON reader turns to floats; so does this. With a
-    // sign, the unsigned reader that comes second does not accept it as a whole number.
+    // Above the range of an int64, this function returns floats, like Kubernetes' JSON reader. The unsigned reader,
+    // which is tried second, does not accept a whole number with a sign.
     if text.starts_with(['+', '-']) {
         return None;
     }
@@ -144,7 +144,7 @@ fn looks_like_a_date(text: &str) -> bool {
     bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
 }
 
-/// A scalar as a key, in the form in which JSON writes it. `None` for null and for numbers that JSON does not have.
+/// A scalar as a key, in the form of JSON. `None` for null and for numbers that do not exist in JSON.
 pub(crate) fn as_key(scalar: &Scalar, text: &str) -> Option<String> {
     match scalar {
         Scalar::Text => Some(text.to_owned()),

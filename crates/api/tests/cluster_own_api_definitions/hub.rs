@@ -1,5 +1,5 @@
-//! A real API server accepts the CRDs of a hub, and with them alone rejects every object that a schema can rule out; an
-//! object that it rejects, we reject.
+//! A real API server accepts the CRDs of a hub, and with these CRDs alone rejects every object that a schema can
+//! reject. Almanac rejects every object that the API server rejects.
 
 mod applied;
 mod bounds;
@@ -16,7 +16,7 @@ use almanac_harness::{
 /// The group of the kinds.
 const API: &str = "cluster.open-cluster-management.io";
 
-/// Runs a test on an API server that has the definitions.
+/// Runs a test on an API server with the CRDs of a hub.
 fn on_a_hub(test: impl AsyncFnOnce(&Kubectl) -> TestResult) -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |own| {
         let kubectl = own.kubectl().await?;
@@ -34,7 +34,7 @@ fn on_a_hub(test: impl AsyncFnOnce(&Kubectl) -> TestResult) -> TestResult {
     })
 }
 
-/// The directory of the definitions.
+/// The directory of the CRDs.
 fn definitions() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/hub-crds");
     folder.display().to_string()

@@ -1,4 +1,4 @@
-//! The CRDs on a real API server: what it accepts and rejects is what our checks accept and reject.
+//! The CRDs on a real API server: our checks accept and reject the same objects as the API server.
 
 #[path = "../support/written/mod.rs"]
 mod written;

@@ -1,5 +1,5 @@
-//! A real API server accepts the CRDs, and with them alone rejects every object that a schema can
-//! rule out; an object that it rejects, we reject, and an object that we accept, it accepts.
+//! A real API server accepts the CRDs, and with these CRDs alone rejects every object that a schema can reject. Almanac
+//! rejects every object that the API server rejects, and the API server accepts every object that Almanac accepts.
 
 mod units;
 
@@ -14,10 +14,10 @@ use almanac_harness::{
     on_own_control_plane,
 };
 
-/// The API server's answer to an object, with only the CRDs.
+/// The API server's response to an object, with only the CRDs.
 enum Server {
     Accepts,
-    /// Rejects it, with a message that contains these words.
+    /// Rejects the object, with a message that contains these words.
     Refuses(&'static str),
 }
 use Server::{Accepts, Refuses};
@@ -55,7 +55,7 @@ fn node_group(spec: &str) -> String {
     )
 }
 
-/// Cron rules: the text, and the API server's answer.
+/// Cron rules: the text, and the API server's response.
 fn cron_cases() -> Vec<(String, Server)> {
     let good = workload("targetReplicas: 1");
     vec![
@@ -261,7 +261,7 @@ async fn install(kubectl: &Kubectl) -> TestResult {
     .await?;
     let path = "jsonpath={.items[*].status.conditions[?(@.type=='NonStructuralSchema')].message}";
     assert_eq!(kubectl.run(&["get", "crd", "-o", path]).await?, "");
-    // No group is one for which an API server requires an approval by Kubernetes.
+    // An API server requires no approval by Kubernetes for any of the groups.
     let path = "jsonpath={.items[*].status.conditions[?(@.type=='KubernetesAPIApprovalPolicyConformant')]}";
     assert_eq!(kubectl.run(&["get", "crd", "-o", path]).await?, "");
     Ok(())

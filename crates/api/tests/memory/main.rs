@@ -15,7 +15,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Held by a test while it counts.
+/// Locks the counter for one test.
 fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }

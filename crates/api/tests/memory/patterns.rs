@@ -1,5 +1,5 @@
-//! The memory that the regular expressions of an autoscaler keep, counted in bytes that are not freed. Which queries are
-//! refused for it is up to the tests of the family of autoscalers.
+//! The memory that the regular expressions of an autoscaler keep, counted in bytes that are not freed. The tests of the
+//! family of autoscalers check which queries are refused.
 
 use almanac_api::checking::{CheckContext, CheckedObject, check_json};
 use almanac_api::kinds::Kind;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::{ALLOCATOR, alone};
 
 const NOW: &str = "2026-11-20T12:00:00Z";
-/// The most memory that an object may keep, with everything else of it.
-const MOST_KEPT: usize = 2_000_000;
-/// The most memory that is allocated for one, freed or not: more than it ever has at the same time.
-const MOST_ALLOCATED: usize = 64_000_000;
+/// The maximum memory that an object may keep, including its other parts.
+const MAX_KEPT: usize = 2_000_000;
+/// The maximum memory that is allocated for an object, freed or not. The total exceeds the peak.
+const MAX_ALLOCATED: usize = 64_000_000;
 
 fn autoscaler(queries: &[String]) -> Value {
     let metric = |query: &String| json!({ "prometheus": { "query": query, "target": { "type": "Value", "value": "1" } } });
@@ -27,7 +27,7 @@ fn autoscaler(queries: &[String]) -> Value {
     })
 }
 
-/// A query with as many patterns as fit, of which no two are equal.
+/// A query with as many different patterns as fit.
 fn query(patterns: impl Iterator<Item = String>) -> String {
     let mut query = "max(karpenter_scheduled_capacity{name=~\"a\"".to_owned();
     for pattern in patterns {
@@ -40,13 +40,13 @@ fn query(patterns: impl Iterator<Item = String>) -> String {
     query + "})"
 }
 
-/// A letter, or several, for each number.
+/// A different word of letters for each number.
 fn word(number: usize) -> String {
     let letter = |digit: usize| char::from(b'a' + u8::try_from(digit % 26).unwrap_or_default());
     [letter(number / 676), letter(number / 26), letter(number)].iter().collect()
 }
 
-/// Queries of thirty-two metrics, the most that the schema allows.
+/// Queries of thirty-two metrics, the maximum of the schema.
 fn hostile() -> Vec<(&'static str, Vec<String>)> {
     type OfNumber = fn(usize) -> String;
     let all: [(&str, OfNumber); 6] = [
@@ -64,7 +64,7 @@ fn hostile() -> Vec<(&'static str, Vec<String>)> {
     all.into_iter().map(|(what, of)| (what, queries(of))).collect()
 }
 
-/// The result of checking an object, how much it keeps, and how much was allocated for it.
+/// The result of checking an object, the bytes that it keeps, and the bytes that were allocated.
 fn checked(queries: &[String]) -> (CheckedObject, usize, usize) {
     let object = autoscaler(queries);
     let context = CheckContext::new("default", at(NOW));
@@ -77,23 +77,23 @@ fn checked(queries: &[String]) -> (CheckedObject, usize, usize) {
 #[test]
 fn the_patterns_of_an_object_keep_less_than_two_megabytes() {
     let _alone = alone();
-    // Tables that are made once.
+    // Creates the tables that are created once per process.
     checked(&["up".to_owned()]);
-    // As many as there may be, and one that is as large as fits.
+    // As many patterns as allowed, and a pattern of the maximum size.
     for text in [
         query((0..99).map(|number| format!("{}.*", word(number)))),
         query(std::iter::once("[a-z]{900}".to_owned())),
     ] {
         let (object, kept, _) = checked(&[text]);
         assert_eq!(object.findings, []);
-        assert!((10_000..MOST_KEPT).contains(&kept), "{kept}");
+        assert!((10_000..MAX_KEPT).contains(&kept), "{kept}");
     }
     let mut too_much = Vec::new();
     for (what, queries) in hostile() {
         for count in [1, 32] {
             let (_checked, kept, allocated) = checked(&queries[..count]);
             println!("{count} queries of {what}: {kept} bytes kept, {allocated} allocated");
-            if kept > MOST_KEPT || allocated > MOST_ALLOCATED {
+            if kept > MAX_KEPT || allocated > MAX_ALLOCATED {
                 too_much.push((what, count, kept, allocated));
             }
         }

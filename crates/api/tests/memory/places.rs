@@ -29,7 +29,7 @@ fn clusters(count: usize) -> Reading {
     reading
 }
 
-/// The bytes that are allocated to check them.
+/// The bytes that are allocated to check these clusters.
 fn work(clusters: &Reading, count: usize) -> usize {
     let before = ALLOCATOR.stats().bytes_allocated;
     let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
@@ -42,7 +42,7 @@ fn work(clusters: &Reading, count: usize) -> usize {
 #[test]
 fn checking_many_places_is_linear_in_the_number_of_files() {
     let _alone = alone();
-    // Makes the values that are made once, by the first check that needs them.
+    // Creates the values that the first check creates once per process.
     work(&clusters(10), 10);
     let (small, large) = (work(&clusters(100), 100), work(&clusters(400), 400));
     assert!(large < 6 * small, "100 places take {small} bytes, 400 take {large}");

@@ -1,8 +1,8 @@
-//! The work of reading a large or hostile text is linear in its length, and no more than a few copies
-//! of it if it is rejected.
+//! The work of reading a large or hostile text is linear in the length of the text, and at most a few copies of a
+//! rejected text.
 //!
-//! The work is counted in bytes that are allocated, freed or not; text that is scanned without
-//! allocating is counted in a test next to the code (`reading/map.rs`).
+//! The work is counted in bytes that are allocated, freed or not; a test next to the code (`reading/map.rs`) counts the
+//! scans that allocate nothing.
 
 use almanac_api::reading::{Reading, Source, read_objects};
 
@@ -25,7 +25,7 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// Texts of a size.
+/// A function that returns a text of a size.
 type OfSize = fn(usize) -> String;
 
 const READ: [(&str, OfSize); 9] = [
@@ -49,7 +49,7 @@ const REFUSED: [(&str, OfSize); 10] = [
     ("keys that are maps", |size| "? ".repeat(size)),
     ("maps in JSON", |size| "{\"a\":".repeat(size)),
     ("maps and lists in JSON", |size| "{\"a\":[".repeat(size)),
-    // These have to be scanned twice.
+    // These texts must be scanned twice.
     ("lists behind a mark", |size| format!("- \"!,\"\n- {}", "[".repeat(size))),
     ("maps behind a mark", |size| format!("- \"!,\"\n- {}", "{a: ".repeat(size))),
     ("lines behind a mark", |size| format!("- \"!,\"\n- {}", "- ".repeat(size))),

@@ -9,7 +9,7 @@ use almanac_api::reading::{Source, fix_text};
 
 use crate::written::{check, cron_for_workload, producer};
 
-/// The finding about a field: what to do.
+/// Expects this fix in the finding about a field.
 #[track_caller]
 fn advised(text: &str, field: &str, fix: &str) {
     let (_, _, findings) = check(text);
@@ -18,7 +18,7 @@ fn advised(text: &str, field: &str, fix: &str) {
     assert_eq!(of_field.finding.fix.as_deref(), Some(fix), "{text}");
 }
 
-/// The same, with only one possible meaning: after the fix, no finding about it is left.
+/// Expects a fix with one possible meaning: after `fix_text`, no finding about the field is left.
 #[track_caller]
 fn assert_fixed(text: &str, field: &str, fix: &str) {
     advised(text, field, fix);
@@ -29,7 +29,7 @@ fn assert_fixed(text: &str, field: &str, fix: &str) {
     assert!(!is_left, "{after}\n{findings:#?}");
 }
 
-/// A text after all possible fixes, applied at once.
+/// A text after all possible fixes, applied together.
 #[track_caller]
 fn fixed_text(text: &str) -> String {
     let mut text = text.to_owned();
@@ -113,7 +113,7 @@ fn a_field_of_the_same_role_is_what_is_meant() {
     // A Deployment has no bounds.
     let number = "write targetReplicas, with the number of replicas from then on";
     advised(&rule("maxReplicas: 10"), "spec.rules[0].maxReplicas", number);
-    // Of two fields that mean the same one, the one that is spelled so is it.
+    // If two fields may mean the same field, the field with the similar spelling is used.
     let two = placement("maxClusters: 3, numberOfCluster: 2");
     assert_fixed(&two, "spec.numberOfCluster", "write numberOfClusters");
     assert_fixed(
@@ -179,7 +179,7 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
 }
 
 #[test]
-fn values_as_people_write_them_are_written_as_they_have_to_be() {
+fn values_in_everyday_form_get_the_required_form() {
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let level = |level: &str| levels(&format!("{OPEN}, {PODS}, targetQoSLevel: {level}"));
     assert_fixed(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");

@@ -39,13 +39,13 @@ fn the_generated_crds_are_up_to_date() {
         });
         let expected: BTreeMap<String, String> = files.collect();
         if std::env::var_os("ALMANAC_UPDATE").is_some() {
-            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::create_dir_all(&folder).expect("create the directory");
             for (name, text) in &expected {
                 std::fs::write(folder.join(name), text).expect("a file");
             }
         }
         let mut found = BTreeMap::new();
-        for entry in std::fs::read_dir(&folder).expect("the folder is there") {
+        for entry in std::fs::read_dir(&folder).expect("the directory exists") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             found.insert(name, std::fs::read_to_string(&path).expect("text"));
@@ -170,7 +170,7 @@ fn the_table_of_kinds_matches_the_crds() {
 #[test]
 fn every_defined_kind_belongs_to_reconciled_objects() {
     for resource in all_custom_resources() {
-        let controlled = resource.known_kind().and_then(Controlled::of_kind);
+        let controlled = resource.known_kind().and_then(Controlled::for_kind);
         assert!(controlled.is_some(), "{}", resource.kind());
     }
 }
@@ -194,10 +194,10 @@ fn every_family_has_one_kind_for_its_policies() {
     for family in Family::ALL {
         let says = |kind: &&Kind| kind.role() == Role::Policy(family);
         let kinds: Vec<&Kind> = Kind::ALL.iter().filter(says).collect();
-        assert_eq!(kinds, [&Kind::of_family(family)], "{family:?}");
+        assert_eq!(kinds, [&Kind::for_family(family)], "{family:?}");
     }
     for kind in Kind::ALL {
-        assert_eq!(Kind::of_object(&kind.identity("shop", "web")), Some(*kind));
+        assert_eq!(Kind::for_object(&kind.identity("shop", "web")), Some(*kind));
     }
     assert_eq!(Kind::find("extensions", "Deployment"), None);
 }

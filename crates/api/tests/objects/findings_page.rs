@@ -18,16 +18,16 @@ information. Codes never change their meaning, so scripts can rely on them. To s
 [Lint policies](lint.md).
 ";
 
-/// The findings in the expected outputs of the tests of the program: the page has the first one of each finding.
+/// The findings in the expected outputs of the tests of the program: the page has the first example of each finding.
 fn expected_outputs() -> String {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/offline");
-    let entries = std::fs::read_dir(tests.join("lint/found")).expect("the tests are there");
+    let entries = std::fs::read_dir(tests.join("lint/found")).expect("the tests exist");
     let paths = entries.map(|entry| entry.expect("the tests can be listed").path());
     let is_text = |path: &PathBuf| path.extension().is_some_and(|it| it == "txt");
     let mut paths: Vec<PathBuf> = paths.filter(is_text).collect();
     paths.sort();
     paths.push(tests.join("mistakes.txt"));
-    let outputs = paths.iter().map(|it| std::fs::read_to_string(it).expect("it can be read"));
+    let outputs = paths.iter().map(|it| std::fs::read_to_string(it).expect("a readable file"));
     outputs.collect::<Vec<_>>().join("\n")
 }
 

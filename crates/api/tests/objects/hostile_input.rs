@@ -1,5 +1,5 @@
-//! Text that is broken, or made to break things: a clear finding and never a panic. How much work it
-//! makes is in `work_of_reading.rs`.
+//! Broken or hostile text results in a clear finding and never in a panic. The tests in `memory` check the work of
+//! reading such text.
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ fn deep_nesting_is_rejected_in_yaml_and_in_json() {
             &text[..8]
         );
     }
-    // Text that has to be scanned twice is refused as well.
+    // Text that must be scanned twice is also refused.
     for opening in ["[", "{a: ", "- "] {
         let text = format!("- \"!,\"\n- {}", opening.repeat(300_000));
         let found = codes(&text);
@@ -102,7 +102,7 @@ fn aliases_do_not_nest_a_document_deeper_than_it_may_be_and_repeat_no_more_text_
         let nested = |levels: usize, inner: &str| {
             format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels))
         };
-        // The map around is a level too.
+        // The enclosing map is a level too.
         format!("a: &a {}\nb: {}\n", nested(anchored, "1"), nested(around, "*a"))
     };
     assert!(!codes(&within(60, 67)).contains(&Code::TooLarge));
@@ -175,7 +175,7 @@ proptest! {
     #[test]
     fn any_bytes_give_findings_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut reading = Reading::default();
-        read_objects(&mut reading, Source::of_bytes("f", bytes));
+        read_objects(&mut reading, Source::from_bytes("f", bytes));
         assert_placed(&reading.sources, &reading.findings);
     }
 

@@ -1,5 +1,5 @@
-//! A `ConfigMap` of Volcano's agent that is broken, or made to break things: findings, not too many, and never a
-//! panic. An API server lets it have a megabyte.
+//! A broken or hostile `ConfigMap` of Volcano's agent results in a limited number of findings and never in a panic. An
+//! API server accepts up to a megabyte.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const POLICIES: &str = "globalConfig:\n  timeBasedQoSPolicies:\n";
 
 /// A `ConfigMap` with `count` policies.
-fn of_policies(count: usize, policy: impl Fn(usize) -> String) -> String {
+fn config_with_policies(count: usize, policy: impl Fn(usize) -> String) -> String {
     let policies: Vec<String> = (0..count).map(|it| format!("  - {{{}}}\n", policy(it))).collect();
     config(&format!("{POLICIES}{}", policies.concat()))
 }
@@ -25,7 +25,7 @@ fn sound(number: usize) -> String {
 
 #[test]
 fn ten_thousand_policies_are_checked_and_the_first_mistakes_reported() {
-    assert_eq!(findings(&of_policies(10_000, sound)), [""; 0]);
+    assert_eq!(findings(&config_with_policies(10_000, sound)), [""; 0]);
     let bad = "startTime: '25:00', endTime: x, selector: {}, targetQoSLevel: 9, checkInterval: no";
     for (policy, first) in [
         (bad.to_owned(), "8:"),
@@ -33,7 +33,7 @@ fn ten_thousand_policies_are_checked_and_the_first_mistakes_reported() {
         ("startTime: '25:00'".to_owned(), "8:"),
         (String::new(), "8:"),
     ] {
-        let found = findings(&of_policies(10_000, |_| policy.clone()));
+        let found = findings(&config_with_policies(10_000, |_| policy.clone()));
         assert_eq!(found.len(), 1_001, "{policy}");
         assert!(found[0].starts_with(first), "{policy}: {}", found[0]);
         let last = "more mistakes in this document, this one first";
@@ -44,7 +44,7 @@ fn ten_thousand_policies_are_checked_and_the_first_mistakes_reported() {
         9_999 => sound(number).replace("-1", "9"),
         _ => format!("{}, more: 1", sound(number)),
     };
-    let found = findings(&of_policies(10_000, unknown));
+    let found = findings(&config_with_policies(10_000, unknown));
     assert_eq!(found.len(), 1_001);
     assert!(found.iter().any(|it| it.contains("out-of-range")), "{found:?}");
 }
@@ -91,7 +91,7 @@ fn a_selector_of_thousands_of_values_is_read() {
     let selector = format!("{{key: app, operator: NotIn, values: [{}]}}", values.join(", "));
     let policy =
         |_| sound(1).replace("matchLabels: {app: a1}", &format!("matchExpressions: [{selector}]"));
-    assert_eq!(findings(&of_policies(1, policy)), [""; 0]);
+    assert_eq!(findings(&config_with_policies(1, policy)), [""; 0]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Kinds of a group of which we know some, kinds and versions that are nearly those, and versions that are no more.
+//! Kinds of a partly known group, misspelled kinds and versions, and removed versions.
 
 use crate::written::{check, findings, messages};
 
@@ -57,7 +57,7 @@ fn a_kind_that_is_nearly_a_known_one_is_a_warning_with_that_one() {
             )]
         );
         assert_eq!(finding.finding.fix.as_deref(), Some(&*format!("write kind: {meant}")));
-        // Only what differs in the case of its letters can be nothing else.
+        // Only a kind that differs in letter case alone is certainly a typo.
         assert_eq!(
             finding.finding.replacement.is_some(),
             kind.eq_ignore_ascii_case(meant),
@@ -131,7 +131,7 @@ fn an_autoscaler_in_a_removed_version_is_still_a_target() {
         );
         let (_, checked, findings) = check(&text);
         assert_eq!(findings[0].finding.fix.as_deref(), Some("write apiVersion: autoscaling/v2"));
-        let rules = crate::written::cron_rules_of(&checked[0]).expect("its rules can be used");
+        let rules = crate::written::cron_rules_of(&checked[0]).expect("usable rules");
         assert_eq!(&*rules.target_version, "autoscaling/v2");
     }
 }

@@ -1,11 +1,11 @@
-//! Names of targets, schedules, cluster sets and `ConfigMaps` that differ a little from those of objects that are there.
+//! Names of targets, schedules, cluster sets and `ConfigMaps` that differ slightly from the names of present objects.
 
 use crate::written::{autoscaler, check, cron_for, cron_for_workload, messages, producer};
 
 const RULE: &str = "  - {name: up, schedule: '0 9 * * *', targetReplicas: 3}\n";
 const HUB: &str = "cluster.open-cluster-management.io";
 
-/// The findings about names, of all that is found in these documents.
+/// The findings about names in these documents, without other findings.
 fn misnamed(documents: &[&str]) -> Vec<String> {
     let mut messages = messages(&documents.join("---\n"));
     messages.retain(|it| it.starts_with("no-such-target "));
@@ -70,13 +70,13 @@ fn the_target_of_any_kind_and_of_any_policy_or_autoscaler_is_looked_for() {
     let shops = deployment("name: shops");
     let metrics = autoscaler("minReplicas: 1, maxReplicas: 3, metrics: []");
     assert_eq!(only_fix(&[&metrics, &shops]), "write shops if that is meant");
-    // What else is wrong with a policy does not hide it.
+    // Another mistake in the policy does not hide the finding.
     let broken = cron_for_workload("  - {name: up, schedule: '0 9 * *', targetReplicas: 3}\n");
     assert_eq!(only_fix(&[&broken, &shops]), "write shops if that is meant");
 }
 
 #[test]
-fn a_target_that_is_there_but_cannot_be_used_is_there() {
+fn an_unusable_target_counts_as_present() {
     let policy = cron_for_workload(RULE);
     let shops = deployment("name: shops");
     for unusable in [

@@ -38,7 +38,7 @@ fn a_list_of_policies_at_another_level_is_reported() {
         let text = config(&document);
         assert_eq!(messages(&text), [expected], "{document}");
         let (reading, _, found) = check(&text);
-        let span = found[0].span.expect("it is in the text");
+        let span = found[0].span.expect("a location in the text");
         assert_eq!(reading.sources[0].slice(span), "timeBasedQoSPolicies", "{document}");
         let fix = found[0].finding.fix.as_deref();
         assert_eq!(fix, Some("move it under globalConfig, or under an entry of nodesConfig"));
@@ -68,7 +68,7 @@ fn policies_outside_of_the_text_of_the_document_are_reported() {
 }
 
 #[test]
-fn policies_where_they_are_read_and_what_belongs_to_others_are_left_alone() {
+fn policies_at_the_right_level_and_foreign_content_get_no_finding() {
     let list = format!("timeBasedQoSPolicies: [{{{POLICY}}}]");
     for document in [
         format!("globalConfig: {{{list}}}\nnodesConfig: [{{selector: {{}}, {list}}}]"),

@@ -1,5 +1,5 @@
-//! Every optional field absent, null, zero, empty and at its most: the documented meaning, or a
-//! finding, and never a panic.
+//! Every optional field absent, null, zero, empty and at its maximum: the documented meaning, or a finding, and never a
+//! panic.
 
 #![allow(clippy::panic, reason = "what fails here fails the test")]
 

@@ -1,4 +1,5 @@
-//! Placements and what they select from: the designs' own files, what is wrong with others, and what they come to.
+//! Placements and the objects that they select from: the files of the designs, the findings about others, and their
+//! slim forms.
 
 #![expect(clippy::panic, reason = "what fails here fails the test")]
 
@@ -347,7 +348,7 @@ fn a_set_has_the_clusters_that_name_it_or_those_with_its_labels() {
         panic!("it selects by labels")
     };
     assert!(all.is_everything());
-    // As Kubernetes has it: an empty selector selects everything, none at all selects nothing.
+    // As in Kubernetes, an empty selector selects everything, and an absent selector selects nothing.
     for nothing in
         ["{selectorType: LabelSelector}", "{selectorType: LabelSelector, labelSelector: null}"]
     {

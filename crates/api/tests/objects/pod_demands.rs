@@ -6,7 +6,7 @@ use almanac_engine::{Allowance, Bounding, Demand};
 
 use crate::written::now;
 
-/// The demand of the only place.
+/// The demand of the workloads in a text with a single place.
 fn demand(text: &str) -> Demand {
     let mut reading = Reading::new(true);
     read_objects(&mut reading, Source::new("test.yaml", text));
@@ -96,7 +96,7 @@ fn a_quota_with_scopes_counts_the_pods_that_are_surely_in_them() {
     assert_eq!(of("scopes: [BestEffort]"), ["plain"]);
     assert_eq!(of("scopes: [NotBestEffort, NotTerminating]"), ["classed"]);
     assert_eq!(of(&class("operator: In, values: [high]")), ["classed"]);
-    // Which class a pod has by default is not known.
+    // The default priority class of a pod is unknown.
     assert_eq!(of(&class("operator: NotIn, values: [low]")), ["classed"]);
     assert_eq!(of(&class("operator: DoesNotExist")), [""; 0]);
     for scope in ["Terminating", "CrossNamespacePodAffinity", "Unheard"] {
@@ -131,7 +131,7 @@ fn workloads_whose_replicas_in_this_cluster_are_unknown_do_not_count() {
 #[test]
 fn an_autoscaler_is_known_with_its_bounds() {
     let autoscaler = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec:\n  minReplicas: 3\n  maxReplicas: 9\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n";
-    // Kubernetes finds the workload by its group and kind.
+    // Kubernetes looks the workload up by group and kind.
     for version in ["apps/v1", "apps/v1beta2"] {
         let autoscaler = autoscaler.replace("apps/v1", version);
         let text = quota("{hard: {pods: 1}}") + &autoscaler + &deployment("web", CPU);

@@ -1,5 +1,5 @@
-//! The examples of the published designs: each is accepted unchanged, or rejected with a message
-//! that has the problem and the fix.
+//! The examples of the published designs: each is accepted unchanged, or rejected with a message that states the
+//! problem and the fix.
 
 use almanac_fixtures::designs::{
     AUTOSCALER_OF_CRON, DEPLOYMENT_OF_CRON, SCHEDULE, TWO_ZONES, cron, cured, up_and_down,

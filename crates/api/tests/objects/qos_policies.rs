@@ -1,5 +1,5 @@
-//! The `ConfigMaps` of Volcano's agent: what is wrong with the policies in them, with the fields of the
-//! document and the lines of the file.
+//! The `ConfigMaps` of Volcano's agent: the findings about their policies, with the fields of the document and the
+//! lines of the file.
 
 use crate::written;
 use crate::written::{check_one, findings, levels_config as config, messages, only_message};
@@ -38,7 +38,7 @@ data:
           checkInterval: "30s"
 "#;
 
-/// The same with one policy for all nodes, which has these fields in addition to the usual ones.
+/// A `ConfigMap` with one policy for all nodes, with these fields in addition to the usual fields.
 fn policy(fields: &str) -> String {
     let usual = [
         ("startTime", "'22:00'"),
@@ -361,7 +361,7 @@ fn a_config_map_of_a_megabyte_is_checked_and_a_thousand_mistakes_reported() {
     assert!(found[1_000].contains("9000 more mistakes in this document"), "{}", found[1_000]);
 }
 
-/// The QoS levels of an object, as far as they can be used.
+/// The usable QoS levels of an object.
 fn levels(text: &str) -> Option<QosLevels> {
     match check_one(text).slim? {
         Slim::QosLevels(object) => Some(object.policy?.as_ref().clone()),

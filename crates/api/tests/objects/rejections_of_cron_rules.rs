@@ -1,4 +1,4 @@
-//! Cron rules: every error and warning, with a case that passes and one that does not.
+//! Cron rules: every error and warning, with a valid case and an invalid case.
 
 use almanac_api::checking::{CheckContext, CheckedObject, check as check_object};
 use almanac_api::finding::Finding;
@@ -11,7 +11,7 @@ use crate::written::{
     fails_like, fails_only, now, passes,
 };
 
-/// A rule of the list `rules`, complete but for what is given.
+/// A rule of the list `rules`, completed with these fields.
 fn rule(fields: &str) -> String {
     format!("  - {{name: up, schedule: '30 8 * * 1-5', {fields}}}\n")
 }

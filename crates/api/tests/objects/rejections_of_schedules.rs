@@ -1,5 +1,4 @@
-//! Schedules and autoscalers: every error and warning, with a case that passes and one that does
-//! not.
+//! Schedules and autoscalers: every error and warning, with a valid case and an invalid case.
 
 use crate::written::{autoscaler, fails, fails_like, fails_only, passes, producer};
 

@@ -19,7 +19,7 @@ const EXTENDERS: &[&str] = &[
 /// A verb, a group, and a resource of it.
 type Right<'a> = (&'a str, &'a str, &'a str);
 
-/// The permissions that the roles of a manifest grant. The lists of a rule are on a line each.
+/// The permissions that the roles of a manifest grant. Each list of a rule is on one line.
 fn granted(manifest: &str) -> BTreeSet<Right<'_>> {
     let mut rights = BTreeSet::new();
     let (mut groups, mut resources) = (Vec::new(), Vec::new());
@@ -51,7 +51,7 @@ fn each_process_has_the_permissions_that_its_descriptors_require() {
             Process::Agent => AGENTS,
             Process::Extender => EXTENDERS,
         };
-        let own = Kind::of_family(descriptor.family);
+        let own = Kind::for_family(descriptor.family);
         let read = descriptor.reads.iter().chain([&own]);
         let reads = read.flat_map(|kind| [("list", kind), ("watch", kind)]);
         let needed = reads.chain(descriptor.writes.iter().map(|kind| ("patch", kind)));

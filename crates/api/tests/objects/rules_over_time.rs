@@ -1,4 +1,4 @@
-//! Cron rules on the calendar: how close their firings are, and which of them coincide.
+//! Cron rules on the calendar: the shortest time between firings, and coinciding rules.
 
 use crate::written::{
     check_one, cron_for_autoscaler, cron_for_workload, cron_rules_of, fails, fails_only, now,
@@ -31,16 +31,16 @@ fn a_delay_is_shorter_than_the_time_between_two_firings() {
     );
 }
 
-/// Schedules that come closer to each other in some years than in others.
+/// Schedules whose firings are closer to each other in some years than in others.
 const UNEVEN: &[(&str, &str, &str)] = &[
     // Two days in leap years, one in others.
     ("0 0 28,29 2 *", "UTC", ", maxDelaySeconds: 86400"),
-    // Side by side where New Year is a Sunday or a Tuesday.
+    // On consecutive days if New Year is a Sunday or a Tuesday.
     ("0 0 1 1 1", "UTC", ", maxDelaySeconds: 86400"),
     ("0 0 29 2 *", "UTC", ", maxDelaySeconds: 2147483647"),
     // Half an hour where the clock is set forward on that day.
     ("30 2,3 25 3 *", "Europe/Berlin", ", maxDelaySeconds: 1800"),
-    // The same for the usual delay.
+    // The clock change also shortens the usual delay.
     ("57 2,3 25 3 *", "Europe/Berlin", ""),
     ("58 1 25 3 *", "Europe/Berlin", ", maxDelaySeconds: 31532400"),
     ("*/20 2 * * 0", "America/New_York", ", maxDelaySeconds: 1199"),
@@ -72,7 +72,7 @@ fn the_default_delay_is_shorter_than_the_time_between_firings_in_any_year() {
     let rule =
         "  - {name: up, schedule: '57 1,2 25 3 *', timeZone: Europe/Berlin, targetReplicas: 1}\n";
     let object = check_one(&cron_for_workload(rule));
-    let policy = cron_rules_of(&object).expect("nothing is wrong with it");
+    let policy = cron_rules_of(&object).expect("a valid policy");
     assert_eq!(policy.rules[0].max_delay_seconds, 179);
 }
 

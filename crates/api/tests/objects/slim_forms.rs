@@ -1,5 +1,5 @@
-//! The slim form of an object for the engine: its policy, the state in its status, when it was
-//! created, and what it scales; and of objects that policies act on, their numbers.
+//! The slim form of an object for the engine: its policy, the state in its status, its creation time, and its target.
+//! For objects that policies act on, their numbers.
 
 #![allow(clippy::panic, reason = "what fails here fails the test")]
 
@@ -55,7 +55,7 @@ fn a_policy_object_has_a_slim_form_even_if_nothing_in_it_is_usable() {
     assert_eq!((checked.findings.len(), &checked.scales), (1, &None));
     let object = cron_object(checked);
     assert!(object.policy.is_none());
-    let memory = object.memory.expect("a status is there");
+    let memory = object.memory.expect("a status exists");
     assert_eq!(memory.rules.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["up"]);
     // The object has a slim form with any number of mistakes.
     for text in [
@@ -81,7 +81,7 @@ fn a_policy_object_has_a_slim_form_even_if_nothing_in_it_is_usable() {
 fn rules_that_cannot_be_used_leave_a_policy_that_keeps_their_histories() {
     let text = cron_for_workload("  - {name: up, schedule: 'at nine', targetReplicas: 5}\n");
     let object = check_one(&text);
-    let policy = cron_rules_of(&object).expect("its target is in order");
+    let policy = cron_rules_of(&object).expect("a valid target");
     assert_eq!((policy.rules.len(), policy.unusable_rules.len()), (0, 1));
     assert!(object.scales.is_some());
 }
@@ -142,7 +142,10 @@ fn fields_the_api_server_maintains_are_ignored() {
     object["metadata"]["namespace"] = json!("shop");
     let context = CheckContext::new("default", now());
     let plain = check_json(Kind::CronFederatedHPA, object.clone(), context);
-    assert_eq!(plain.identity, Some(Kind::of_family(Family::CronScaling).identity("shop", "shop")));
+    assert_eq!(
+        plain.identity,
+        Some(Kind::for_family(Family::CronScaling).identity("shop", "shop"))
+    );
     object["metadata"]["managedFields"] = json!([{ "manager": "kubectl", "fieldsV1": {} }]);
     object["metadata"]["uid"] = json!("d2f0");
     let managed = check_json(Kind::CronFederatedHPA, object, context);
@@ -160,7 +163,7 @@ fn fields_the_api_server_maintains_are_ignored() {
             assert!(checked.slim.is_none(), "{kind:?} {none}");
             let mut codes = codes(&checked);
             codes.sort_unstable();
-            // Some kinds have nothing but a status, which may be anything.
+            // Some kinds have only a status, which may be any value.
             let has_spec = !matches!(kind, Kind::PlacementDecision | Kind::AddOnPlacementScore);
             let why = if has_spec { why } else { &no_map };
             assert_eq!(codes, why, "{kind:?} {none}");
@@ -231,7 +234,7 @@ fn the_slim_form_of_data_is_the_same_with_findings_and_without() {
             json!({ "maxReplicas": 9, "scaleTargetRef": { "kind": "DaemonSet" } }),
         ] {
             let object = json!({ "metadata": { "name": "a" }, "spec": spec });
-            if let Some(expected) = slim::of_data(*kind, &object) {
+            if let Some(expected) = slim::from_object(*kind, &object) {
                 let checked = check_json(*kind, object, CheckContext::new("default", now()));
                 let found = checked.slim.unwrap_or_else(|| panic!("{:?}", checked.findings));
                 assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{kind:?} {spec}");
@@ -316,5 +319,5 @@ fn an_unknown_field_from_a_newer_crd_does_not_stop_the_rest() {
     object["spec"]["calendar"] = json!("working-days");
     let checked = check_json(Kind::CronFederatedHPA, object, CheckContext::new("default", now()));
     assert_eq!(checked.findings, []);
-    assert_eq!(cron_object(checked).policy.expect("it can be used").rules.len(), 1);
+    assert_eq!(cron_object(checked).policy.expect("a usable policy").rules.len(), 1);
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, from_value, json};
 fn pod(object: &Value) -> Pod {
     let mut watched = object.clone();
     watched["metadata"]["name"] = json!("one");
-    let watched: DynamicObject = from_value(watched).expect("it is an object");
+    let watched: DynamicObject = from_value(watched).expect("a valid object");
     let read = unit_pod(object);
     assert_eq!(watched_unit_pod(&watched), read, "{object:#}");
     read
@@ -20,7 +20,7 @@ fn pod(object: &Value) -> Pod {
 fn node(object: &Value) -> Node {
     let mut watched = object.clone();
     watched["metadata"]["name"] = json!("one");
-    let watched: DynamicObject = from_value(watched).expect("it is an object");
+    let watched: DynamicObject = from_value(watched).expect("a valid object");
     let read = unit_node(object);
     assert_eq!(watched_unit_node(&watched), read, "{object:#}");
     read

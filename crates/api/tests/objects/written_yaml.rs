@@ -8,7 +8,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Text with what YAML makes something of, and any other text.
+/// Strings with a special meaning in YAML, and any other strings.
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         r#"[-a-c:{}\[\],&*!|>'"%@`#\n\r\t /?0-9.~<\\=é\u{85}\u{2028}\u{feff}]{0,40}"#,
@@ -48,7 +48,7 @@ proptest! {
             "metadata": {"name": "a"},
             "spec": {"data": value},
         });
-        let text = to_yaml(std::slice::from_ref(&object)).expect("it can be written");
+        let text = to_yaml(std::slice::from_ref(&object)).expect("write the object");
         prop_assert_eq!(read_back(&text), Some(object), "{}", text);
     }
 
@@ -68,9 +68,9 @@ proptest! {
         let mut yaml = Vec::new();
         let mut writer = JsonAsYaml::begin(&mut yaml).expect("a writer");
         for piece in written.as_bytes().chunks(at_once) {
-            writer.write_all(piece).expect("it can be written");
+            writer.write_all(piece).expect("write the object");
         }
-        writer.end().expect("it can be written");
+        writer.end().expect("write the object");
         let text = String::from_utf8(yaml).expect("UTF-8");
         prop_assert_eq!(read_back(&text), Some(object), "{}", text);
     }

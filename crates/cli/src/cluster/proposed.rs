@@ -107,7 +107,7 @@ impl Proposed {
             Some(live) => apply(live, proposed),
             None => proposed.clone(),
         };
-        if Kind::of_object(identity) == Some(Kind::ManagedCluster) {
+        if Kind::for_object(identity) == Some(Kind::ManagedCluster) {
             self.date_taints(&mut object, live.as_ref());
         }
         Some(object)
@@ -144,7 +144,7 @@ impl Proposed {
             })
             .collect();
         let is_new = |it: &&Identity| {
-            Kind::of_object(it) == Some(kind)
+            Kind::for_object(it) == Some(kind)
                 && !live_identities.contains(it)
                 && (!kind.is_namespaced() || is_in_scope(it.namespace()))
         };
@@ -158,7 +158,7 @@ impl Proposed {
         let used: BTreeSet<Identity> = used.collect();
         // The command reads only workloads that policies act on.
         let is_policy = |it: &&Identity| {
-            Kind::of_object(it).is_some_and(|kind| !matches!(kind.role(), Role::Workload { .. }))
+            Kind::for_object(it).is_some_and(|kind| !matches!(kind.role(), Role::Workload { .. }))
         };
         let unused = self.objects.keys().filter(|it| !used.contains(it)).filter(is_policy);
         let mut notes: Vec<String> = unused

@@ -98,7 +98,7 @@ impl Requests {
     /// The version of the API server; `None` if the server does not return its version.
     pub(super) async fn version(&self) -> Option<KubernetesMinor> {
         let info = self.with_timeout(self.connection.client.apiserver_version()).await.ok()?;
-        KubernetesMinor::of_server(&info.major, &info.minor)
+        KubernetesMinor::from_server(&info.major, &info.minor)
     }
 
     /// The namespaces to read.

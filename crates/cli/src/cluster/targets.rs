@@ -51,12 +51,12 @@ pub(super) async fn fetch(
     extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
     let (known, others): (Targets, Targets) =
-        targets.into_iter().partition(|(target, _)| Kind::of_object(target).is_some());
+        targets.into_iter().partition(|(target, _)| Kind::for_object(target).is_some());
     let mut objects_by_kind = Vec::new();
     // Identities are ordered by their kinds.
     let known: Vec<Identity> = known.into_keys().collect();
     for wanted in known.chunk_by(is_of_same_kind) {
-        let kind = wanted.first().and_then(Kind::of_object);
+        let kind = wanted.first().and_then(Kind::for_object);
         if let Some(kind) = kind.filter(|kind| !complete.contains(kind)) {
             objects_by_kind.push((kind, fetch_known(requests, kind, wanted, extras).await?));
         }

@@ -27,7 +27,7 @@ pub(crate) fn glance(names: &[String]) -> Reading {
         let is_small = fs::metadata(&file).is_ok_and(|it| it.is_file() && it.len() <= BYTES);
         let bytes = if is_small { fs::read(&file).ok() } else { None };
         if let Some(bytes) = bytes.filter(|bytes| may_hold_policies(bytes)) {
-            let source = Source::of_bytes(file.display().to_string(), bytes);
+            let source = Source::from_bytes(file.display().to_string(), bytes);
             read_objects(&mut reading, source.discovered());
         }
     }

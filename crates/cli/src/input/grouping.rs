@@ -134,7 +134,7 @@ fn relevant_objects(objects: &[InputObject], here: &[usize], also: &Targets) -> 
     }
     let targets: BTreeSet<&Identity> =
         policies.iter().filter_map(|policy| target(objects, *policy)).collect();
-    let descriptor = |policy: &usize| Descriptor::of_kind(objects[*policy].checked.kind);
+    let descriptor = |policy: &usize| Descriptor::for_kind(objects[*policy].checked.kind);
     let read_kinds: BTreeSet<Kind> =
         policies.iter().filter_map(descriptor).flat_map(|it| it.reads).copied().collect();
     let is_of_units = |position: &usize| objects[*position].checked.kind == Kind::ResourcePolicy;

@@ -255,7 +255,7 @@ impl InputPlace {
     /// The `apiVersion` of an object, as written or as referenced by a policy, or else the default of its kind.
     pub(crate) fn api_version(&self, identity: &Identity) -> String {
         let written = self.api_versions.get(identity).cloned();
-        let usual = || Kind::of_object(identity).map(Kind::api_version);
+        let usual = || Kind::for_object(identity).map(Kind::api_version);
         written.or_else(usual).unwrap_or_else(|| identity.group().to_owned())
     }
 

@@ -81,7 +81,7 @@ impl TargetTable {
     pub(crate) fn reset_versions(&mut self, kind: Kind, part: &Part) {
         let of_kind = self.found.range_mut(kind.identity("", "")..);
         of_kind
-            .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
+            .take_while(|(target, _)| Kind::for_object(target) == Some(kind))
             .filter(|(target, _)| part.covers(target))
             .for_each(|(_, found)| found.version = OLDEST_VERSION.into());
     }
@@ -92,7 +92,7 @@ impl TargetTable {
         let first = kind.identity("", "");
         let of_kind = self.found.range(first..);
         of_kind
-            .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
+            .take_while(|(target, _)| Kind::for_object(target) == Some(kind))
             .filter(|(target, found)| found.listing != listing && part.covers(target))
             .map(|(target, _)| target.clone())
             .collect()

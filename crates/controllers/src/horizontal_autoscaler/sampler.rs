@@ -185,7 +185,7 @@ mod tests {
         let policy = almanac_fixtures::names::horizontal_autoscaler("shop");
         let target = almanac_fixtures::objects::target("apps/v1", "Deployment", "shop");
         let object = almanac_fixtures::objects::horizontal_autoscaler("shop", &target, "usage");
-        let kind = Kind::of_family(policy.family);
+        let kind = Kind::for_family(policy.family);
         let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
         let slim = check_json(kind, object, context).slim.expect("the object is usable");
         sampler.cluster.lock().world.upsert(policy.identity.clone(), slim);

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn only_the_leader_publishes_values_and_none_are_published_while_stopped() {
-        let kind = Kind::of_family(Family::ScheduledCapacity);
+        let kind = Kind::for_family(Family::ScheduledCapacity);
         let nodes = kind.identity("default", "nodes");
         let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
         let object = json!({

@@ -349,7 +349,7 @@ pub(super) fn hub_object(
     let slim = if is_checked {
         check_json(kind, value, CheckContext::new(identity.namespace(), now)).slim
     } else {
-        slim::of_data(kind, &value)
+        slim::from_object(kind, &value)
     };
     match slim {
         // A label alone does not make an object of another controller a decision.

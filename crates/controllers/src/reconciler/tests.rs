@@ -353,7 +353,7 @@ async fn a_schedule_has_its_turns_while_everything_is_stopped() {
     let (mut follower, _) =
         PolicyFollower::new(family, clock.clone(), UnwrittenStatuses::default(), cluster, woken);
     follower.upsert(object(schedule));
-    let kind = Kind::of_family(family);
+    let kind = Kind::for_family(family);
     let nodes = PolicyName::new(family, kind.identity("default", "nodes"));
     let next = stage.controller.take_turn(&nodes).await;
     assert_eq!(next, Some("2026-11-20T20:00:00Z".parse().expect("the instant is valid")));

@@ -172,7 +172,7 @@ impl Follower for TargetFollower {
         let before = numbers(&state, &target);
         let current = |state: &ClusterState| state.world.objects.workloads.get(&target)?.current;
         let current_before = current(&state);
-        if let Some(slim) = slim::of_data(self.kind, &object.data) {
+        if let Some(slim) = slim::from_object(self.kind, &object.data) {
             state.world.upsert(target.clone(), slim);
         }
         let mut changes = numbers(&state, &target);

@@ -71,9 +71,9 @@ impl Targets {
             None => 0,
         };
         let slim = match target {
-            Target::Workload(_) => Some(Slim::Workload(slim::of_scale(&object))),
+            Target::Workload(_) => Some(Slim::Workload(slim::from_scale(&object))),
             Target::Autoscaler(_) => {
-                Kind::of_object(identity).and_then(|kind| slim::of_data(kind, &object))
+                Kind::for_object(identity).and_then(|kind| slim::from_object(kind, &object))
             }
         };
         if let Some(slim) = slim {

@@ -99,7 +99,7 @@ impl Term<'_> {
     /// Starts watching the policies of a family, except in namespaces that a flag exempts.
     fn follow_policies(&self, family: Family, shared: &TermState, running: &mut RunningTerm) {
         let options = &self.process.options;
-        running.watch_kind(Kind::of_family(family), &options.namespaces, |part| {
+        running.watch_kind(Kind::for_family(family), &options.namespaces, |part| {
             let (follower, listed) = PolicyFollower::new(
                 family,
                 options.process.clock.clone(),

@@ -110,7 +110,7 @@ impl Reviews {
             && !self.index.read().is_marked(&request.namespace);
         let kind = Kind::find(&request.kind.group, &request.kind.kind).filter(|_| is_covered)?;
         // The upstream controller may accept objects that Almanac rejects.
-        let upstream = Controlled::of_kind(kind).and_then(|it| self.upstreams.running(it));
+        let upstream = Controlled::for_kind(kind).and_then(|it| self.upstreams.running(it));
         upstream.is_none().then_some(kind)
     }
 
@@ -138,7 +138,7 @@ impl Reviews {
             before: request.old_object.as_ref().filter(|it| !it.is_null()),
         };
         // The patterns of an object may be large, and concurrent requests would compile them at the same time.
-        let has_queries = Descriptor::of_kind(kind).is_some_and(|it| it.has_queries);
+        let has_queries = Descriptor::for_kind(kind).is_some_and(|it| it.has_queries);
         let _alone =
             has_queries.then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
         decide(&self.index, proposed, context)

@@ -80,7 +80,7 @@ impl ObjectIndex {
 
     /// The objects of a kind.
     pub(super) fn identities(&self, kind: Kind) -> impl Iterator<Item = &Identity> {
-        let is_of_kind = move |it: &&Identity| Kind::of_object(it) == Some(kind);
+        let is_of_kind = move |it: &&Identity| Kind::for_object(it) == Some(kind);
         self.objects.keys().filter(is_of_kind)
     }
 

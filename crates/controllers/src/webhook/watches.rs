@@ -103,7 +103,7 @@ impl Follower for ObjectFollower {
             ..CheckContext::new(identity.namespace(), self.clock.now())
         };
         let check = || check_json(self.kind, as_json(object), context);
-        let has_queries = Descriptor::of_kind(self.kind).is_some_and(|it| it.has_queries);
+        let has_queries = Descriptor::for_kind(self.kind).is_some_and(|it| it.has_queries);
         let mut checked = if has_queries { off_the_runtime(check) } else { check() };
         // The admission review has reported the findings.
         checked.findings = Vec::new();

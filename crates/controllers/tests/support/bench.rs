@@ -67,7 +67,7 @@ impl TestBench {
             let (mut follower, _) = PolicyFollower::new(family, clock, unwritten, cluster, queues);
             follower.begin_list();
             follower.list_complete();
-            (Kind::of_family(family).name(), follower)
+            (Kind::for_family(family).name(), follower)
         };
         let followers = Family::ALL.into_iter().map(follower).collect();
         let switch = Switch::new(clock.clone());

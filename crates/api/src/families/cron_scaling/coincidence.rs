@@ -1,20 +1,20 @@
 //! Rules of one object that fire in the same minute with conflicting values.
 //!
-//! The later rule in the list wins then, which is defined but rarely intended.
+//! The later rule in the list wins, which is rarely intended.
 
 use almanac_engine::cron_scaling::{CronRule, DesiredScale};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::finding::{Code, Finding, Path};
 
-/// The period to look ahead.
+/// The period in which firings are compared.
 const HORIZON: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// The most firings of a pair of rules that are compared. Rules that coincide do so within a few weeks
-/// of the rarer one's firings; this bounds the cost of rules that never do.
+/// The maximum number of firings that are compared for a pair of rules. Rules that coincide do so within a few weeks of
+/// the rarer one's firings; this bounds the cost of rules that never do.
 const FIRINGS: usize = 64;
 
-/// The most pairs of one object that are compared.
+/// The maximum number of pairs of rules that are compared for an object.
 const PAIRS: usize = 64;
 
 /// Warns once per coinciding pair, at the later rule.
@@ -52,7 +52,7 @@ pub(super) fn check(
     }
 }
 
-/// The conflict of two desired scales, in words about the second; `None` if there is none.
+/// The conflict of two desired scales, in words about the second; `None` without a conflict.
 fn disagreement(one: DesiredScale, other: DesiredScale) -> Option<&'static str> {
     let differ = |one: Option<u32>, other: Option<u32>| matches!((one, other), (Some(one), Some(other)) if one != other);
     let cross = |min: Option<u32>, max: Option<u32>| matches!((min, max), (Some(min), Some(max)) if min > max);
@@ -75,8 +75,8 @@ fn disagreement(one: DesiredScale, other: DesiredScale) -> Option<&'static str> 
     }
 }
 
-/// The first instant from `now` on, `now` included, at which both fire, leaping from one's next firing
-/// to the other's.
+/// The first instant from `now` on, `now` included, at which both rules fire. The search alternates between the next
+/// firings of the two rules.
 fn meeting(one: &CronRule, other: &CronRule, now: Timestamp) -> Option<Timestamp> {
     let until = now.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
     let moment = SignedDuration::from_nanos(1);

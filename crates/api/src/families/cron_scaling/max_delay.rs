@@ -1,7 +1,6 @@
 //! The maximum delay of a missed firing.
 //!
-//! The delay stays below the shortest time between two firings, so that one firing is over before
-//! the next is due.
+//! The delay stays below the shortest time between two firings, so that a firing ends before the next firing is due.
 
 use almanac_calendar::Firings;
 use jiff::SignedDuration;
@@ -12,7 +11,7 @@ use crate::objects::CronFederatedHPARule;
 /// The default maximum delay of a missed firing.
 const USUAL_SECONDS: u32 = 300;
 
-/// The effective delay.
+/// Returns the effective maximum delay of a rule.
 pub(super) fn check_max_delay(
     rule: &CronFederatedHPARule,
     firings: Option<&Firings>,

@@ -157,7 +157,7 @@ fn check_desired_scale(
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<DesiredScale> {
-    let may_be_zero = Kind::of_object(target.identity()) == Some(Kind::HorizontalPodAutoscaler);
+    let may_be_zero = Kind::for_object(target.identity()) == Some(Kind::HorizontalPodAutoscaler);
     let is_zero_served = kubernetes.is_some_and(|it| it >= KubernetesMinor::SCALES_TO_ZERO);
     let least_min = i32::from(!(may_be_zero && is_zero_served));
     let written = [
@@ -219,7 +219,7 @@ fn check_desired_scale(
     }
 }
 
-/// States what a lower bound of 0 needs: a version of Kubernetes, and a CRD that allows it.
+/// Reports the requirements of a lower bound of 0: a version of Kubernetes, and a CRD that allows 0.
 fn explain_zero(is_served: bool, field: &Path<'_>, findings: &mut Vec<Finding>) {
     if is_served {
         let message = "a cluster with the CRD of Karmada refuses 0";

@@ -1,7 +1,7 @@
-//! From the text of a query to its form in the engine.
+//! Converts a query string to the form of the engine.
 //!
-//! The module `promql` decides whether a text is `PromQL`. This one selects the queries that Almanac evaluates by
-//! itself; all others need a Prometheus, and the findings give the reason.
+//! The module `promql` checks whether a string is `PromQL`. This module selects the queries that Almanac evaluates by
+//! itself. All others need a Prometheus, and the findings give the reason.
 
 #[cfg(test)]
 mod tests;
@@ -22,13 +22,13 @@ use crate::promql::{
     Type, parse,
 };
 
-/// The label of a schedule's name, and that of its namespace.
+/// The labels of a schedule's name and of its namespace.
 const NAME: &str = "name";
 const NAMESPACE: &str = "namespace";
 
 /// The reason that Almanac cannot evaluate a query.
 enum Obstacle {
-    /// In words.
+    /// The reason in words: only a Prometheus can evaluate the query.
     External(String),
     /// The query is refused for its patterns.
     Excess(PatternExcess),
@@ -37,14 +37,14 @@ enum Obstacle {
 /// The end of a finding about the budget of a namespace or the process.
 const NO_ROOM: &str = "and the existing policies leave less";
 
-/// Whether the patterns of an object exceeded the budget, which may be free later.
+/// Whether the patterns of an object exceeded the budget. A later check may succeed.
 #[must_use]
 pub fn lacks_room(findings: &[Finding]) -> bool {
     findings.iter().any(|it| it.code == Code::Query && it.message.ends_with(NO_ROOM))
 }
 
-/// Checks a query. `None`, and a finding, for one whose result is not a sample, or which has more patterns than the
-/// budget allows.
+/// Checks a query. Adds a finding and returns `None` if the result is not a sample, or if the patterns exceed the
+/// budget.
 pub(super) fn check(
     text: &str,
     path: &Path<'_>,
@@ -83,7 +83,7 @@ pub(super) fn check(
     };
     match evaluator.and_then(|evaluator| Ok((evaluator, named(&parsed.nodes, patterns)?))) {
         Ok((evaluator, names)) => Some(Query { text: Arc::from(text), evaluator, names }),
-        // Of several refused queries, the finding is about the first.
+        // If several queries are refused, only the first gets a finding.
         Err(PatternExcess::Earlier) => None,
         Err(excess) => {
             findings.push(exceeding(excess, invalid));
@@ -136,7 +136,7 @@ fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Findin
     invalid(&why).with_fix(fix)
 }
 
-/// The finding for a text that is not a query.
+/// The finding for a string that is not a query.
 fn refused(
     refusal: Refusal,
     patterns: &mut PatternBudget,
@@ -155,7 +155,7 @@ fn refused(
     }
 }
 
-/// The schedules whose values a query names. Matchers that only a Prometheus can evaluate do not narrow them.
+/// The schedules whose values a query names. Matchers that only a Prometheus can evaluate do not narrow the result.
 fn named(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Box<[Selects]>, PatternExcess> {
     let selectors = nodes.iter().filter_map(|node| match node {
         Node::Selector(selector) | Node::Range(selector) => Some(selector),
@@ -163,7 +163,7 @@ fn named(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Box<[Selects]>,
     });
     let published = selectors.filter(|selector| published_metric(selector).is_ok());
     let selects = published.map(|selector| {
-        let matchers = of_labels(selector).filter_map(|it| match matcher_of(it, patterns) {
+        let matchers = label_matchers(selector).filter_map(|it| match matcher_of(it, patterns) {
             Ok(matcher) => Some(Ok(matcher)),
             Err(Obstacle::External(_)) => None,
             Err(Obstacle::Excess(excess)) => Some(Err(excess)),
@@ -177,8 +177,8 @@ fn named(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Box<[Selects]>,
     selects.collect()
 }
 
-/// The expression, if Almanac can evaluate it from its published values; if not, the obstacle: that of a node before
-/// those of its operands, and that of an operand before those after it.
+/// The expression, if Almanac can evaluate it from its published values; otherwise the first obstacle. A node comes
+/// before its operands, and an operand before the operands after it.
 fn published(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Expression, Obstacle> {
     let mut steps = Vec::with_capacity(nodes.len());
     let mut obstacles: Vec<Option<Obstacle>> = Vec::new();
@@ -264,12 +264,12 @@ fn selector_of(
         return Err("it looks at another time".into());
     }
     let metric = published_metric(written)?;
-    let matchers = of_labels(written).map(|it| matcher_of(it, patterns));
+    let matchers = label_matchers(written).map(|it| matcher_of(it, patterns));
     let matchers = matchers.collect::<Result<Vec<_>, _>>()?;
     Ok(Selector { metric, selects: selects(matchers) })
 }
 
-fn of_labels(written: &WrittenSelector) -> impl Iterator<Item = &WrittenMatcher> {
+fn label_matchers(written: &WrittenSelector) -> impl Iterator<Item = &WrittenMatcher> {
     written.matchers.iter().filter(|it| it.label != METRIC_NAME)
 }
 
@@ -284,7 +284,7 @@ fn published_metric(written: &WrittenSelector) -> Result<PublishedMetric, Obstac
     metric.ok_or_else(|| Obstacle::External(format!("Almanac does not publish {name}")))
 }
 
-/// The one schedule that matchers name by name and namespace, or else all that they match.
+/// The one schedule that the matchers identify by name and namespace; otherwise all matching schedules.
 fn selects(matchers: Vec<Matcher>) -> Selects {
     if let [one, other] = matchers.as_slice()
         && let (Condition::Equals(one_value), Condition::Equals(other_value)) =

@@ -16,8 +16,8 @@ use crate::objects::{
 };
 use crate::slim::quantity;
 
-/// Checks a `HorizontalAutoscaler`. Its value is there only when the whole of it is in order: to scale by some
-/// of the metrics is to scale wrongly.
+/// Checks a `HorizontalAutoscaler`. The value is present only if the whole object is valid: scaling by some of the
+/// metrics would be wrong.
 pub(super) fn check(
     written: &HorizontalAutoscalerSpec,
     namespace: &str,
@@ -96,7 +96,7 @@ fn rules(
     Some(ScalingRules { window_seconds, select, policies: policies.collect::<Option<_>>()? })
 }
 
-/// Checks a `FederatedHPA`: its bounds, and its target, which is the checked value.
+/// Checks the bounds and the target of a `FederatedHPA`. The checked value is the target.
 pub(in crate::families) fn check_federated(
     written: &FederatedHPASpec,
     namespace: &str,

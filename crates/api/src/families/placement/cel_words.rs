@@ -1,17 +1,17 @@
-//! Rewrites an expression with keywords of other languages into CEL: `and`, `=<`, `len(x)`. Texts in quotes stay
-//! unchanged. The rewritten expression is used only if it compiles; compiling is up to the crate of expressions.
+//! Rewrites an expression with keywords of other languages into CEL: `and`, `=<`, `len(x)`. Quoted strings stay
+//! unchanged. The rewritten expression is used only if it compiles. The crate `almanac-expressions` compiles it.
 
 use std::ops::Range;
 
 use almanac_engine::placement::Expression;
 
-/// An edit of a text: the bytes to replace, and their replacement.
+/// An edit of a string: the bytes to replace, and the replacement.
 type Edit<'a> = (Range<usize>, &'a str);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordKind {
     Name,
-    /// A number, or a text in quotes.
+    /// A number, or a quoted string.
     Value,
     Symbol,
 }
@@ -37,7 +37,7 @@ impl Word<'_> {
 /// The words of an expression, without spaces and comments.
 struct Words<'a>(Vec<Word<'a>>);
 
-/// Symbols of several letters. Of two of which one is the beginning of the other, the longer one is first.
+/// Symbols of several characters. If one symbol is a prefix of another, the longer symbol comes first.
 const SYMBOLS: [&str; 13] =
     ["===", "!==", "=<", "=>", "=!", "=~", "<>", "==", "!=", "<=", ">=", "&&", "||"];
 
@@ -45,10 +45,10 @@ const SYMBOLS: [&str; 13] =
 const METHODS: [(&str, &str); 3] =
     [("contains", ".contains("), ("startsWith", ".startsWith("), ("endsWith", ".endsWith(")];
 
-/// The same expression in CEL, if there is one that compiles.
+/// The same expression in CEL; `None` if no rewritten expression compiles.
 pub(super) fn in_cel(text: &str) -> Option<String> {
     let words = Words::parse(text)?;
-    // A map may have a key `length`, so that is rewritten only if nothing else helps.
+    // A map may have a key `length`, so `length` is rewritten only if the other edits are not enough.
     [false, true].into_iter().find_map(|is_length_size| {
         let of_word = |at| words.edits(at, is_length_size);
         let rewritten = edited(text, (0..words.0.len()).flat_map(of_word).collect())?;
@@ -56,7 +56,7 @@ pub(super) fn in_cel(text: &str) -> Option<String> {
     })
 }
 
-/// A text after edits, unless there are none.
+/// The string after the edits; `None` without edits.
 fn edited(text: &str, mut edits: Vec<Edit<'_>>) -> Option<String> {
     if edits.is_empty() {
         return None;
@@ -74,7 +74,7 @@ fn edited(text: &str, mut edits: Vec<Edit<'_>>) -> Option<String> {
 }
 
 impl<'a> Words<'a> {
-    /// Splits a text. `None` for a text with an unclosed quote or bracket.
+    /// Splits an expression into words. `None` if a quote or a bracket is unclosed.
     fn parse(text: &'a str) -> Option<Words<'a>> {
         let mut words: Vec<Word<'a>> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
@@ -128,7 +128,7 @@ impl<'a> Words<'a> {
         let is_member = self.before(at) == ".";
         let is_call = self.text(at + 1) == "(";
         let new = match (word.kind, word.text) {
-            (WordKind::Symbol, symbol) => of_symbol(symbol),
+            (WordKind::Symbol, symbol) => symbol_in_cel(symbol),
             (WordKind::Name, "length") if is_member && is_length_size => {
                 Some(if is_call { "size" } else { "size()" })
             }
@@ -140,14 +140,14 @@ impl<'a> Words<'a> {
             {
                 return self.method(at);
             }
-            (WordKind::Name, name) if !is_call || is_connective(name) => self.of_name(at, name),
+            (WordKind::Name, name) if !is_call || is_connective(name) => self.name_in_cel(at, name),
             (WordKind::Name | WordKind::Value, _) => None,
         };
         new.map(|new| (self.range(at), new)).into_iter().collect()
     }
 
-    fn of_name(&self, at: usize, name: &str) -> Option<&'static str> {
-        // Between two operands, and not the name of a variable of a macro.
+    fn name_in_cel(&self, at: usize, name: &str) -> Option<&'static str> {
+        // A connective is between two operands; elsewhere the word may be the variable of a macro.
         let is_between = || {
             at.checked_sub(1).and_then(|before| self.0.get(before)).is_some_and(Word::ends_operand)
                 && self.0.get(at + 1).is_some_and(Word::begins_operand)
@@ -162,8 +162,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `not x` and `x not in y`. Elsewhere `not` binds less than a comparison, and `!` binds more, so only one operand is
-    /// negated.
+    /// `not x` and `x not in y`. In other languages `not` binds less than a comparison, and in CEL `!` binds more, so
+    /// only a single operand is negated.
     fn negation(&self, at: usize) -> Vec<Edit<'a>> {
         let without_not = self.start(at)..self.start(at + 1);
         if self.text(at + 1) == "in" {
@@ -190,7 +190,7 @@ impl<'a> Words<'a> {
         vec![(before, ""), (self.start(comma)..self.start(comma + 1), *method)]
     }
 
-    /// The index behind an operand without operators around it: `a.b['c'].d(e)`.
+    /// The index after an operand without operators around it: `a.b['c'].d(e)`.
     fn operand_from(&self, at: usize) -> Option<usize> {
         let first = self.0.get(at)?;
         let mut behind = match first.kind {
@@ -206,7 +206,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The index at which an operand begins that ends before a word.
+    /// The start index of the operand that ends before a word.
     fn operand_before(&self, at: usize) -> Option<usize> {
         let mut first = at.checked_sub(1)?;
         loop {
@@ -225,7 +225,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The first word of a text and its length in bytes.
+/// The first word of an expression, and its length in bytes.
 fn first_word(rest: &str, first: char) -> Option<(WordKind, usize)> {
     let length_of = |is_part: fn(char) -> bool| {
         rest.find(|letter: char| !is_part(letter)).unwrap_or(rest.len())
@@ -252,7 +252,7 @@ fn first_word(rest: &str, first: char) -> Option<(WordKind, usize)> {
     })
 }
 
-/// The length in bytes of the text in quotes at the start of an expression.
+/// The length in bytes of the quoted string at the start of an expression.
 fn quoted(rest: &str, is_raw: bool) -> Option<usize> {
     let quote = rest.get(..1)?;
     let triple = [quote; 3].concat();
@@ -272,7 +272,7 @@ fn quoted(rest: &str, is_raw: bool) -> Option<usize> {
     }
 }
 
-fn of_symbol(symbol: &str) -> Option<&'static str> {
+fn symbol_in_cel(symbol: &str) -> Option<&'static str> {
     Some(match symbol {
         "=" | "===" => "==",
         "<>" | "!==" => "!=",
@@ -288,8 +288,8 @@ fn is_connective(name: &str) -> bool {
     matches!(name, "and" | "AND" | "or" | "OR")
 }
 
-/// Whether a word stands between conditions or at an end of them. Before the first word and behind the last one, there
-/// is the empty word.
+/// Whether a word separates conditions, or ends the expression. The word before the first and after the last word is
+/// the empty word.
 fn is_boundary(word: &str) -> bool {
     let is_symbol = matches!(
         word,

@@ -1,5 +1,5 @@
-//! The rules for a `Placement`. It is used as a whole or not at all: without a part, it would select other clusters
-//! than its spec requests.
+//! The rules for a `Placement`. A placement is used as a whole or not at all: without a part, it would select other
+//! clusters than the spec requests.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::objects::{self, DISABLE_ANNOTATION, PlacementSpec};
 /// The default interval between updates of scores.
 const USUAL_RATE_LIMIT: &str = "1m";
 
-/// Checks a placement.
+/// Checks the spec and the name of a placement.
 pub(super) fn check(written: &PlacementSpec, metadata: &Json) -> Checked<Placement> {
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
@@ -47,7 +47,8 @@ pub(super) fn check(written: &PlacementSpec, metadata: &Json) -> Checked<Placeme
     Checked { value: if is_sound { policy() } else { None }, findings }
 }
 
-/// The rest of a placement whose spec has an error: the sets that it names. `None` if it must not be decided anyway.
+/// The usable rest of a placement whose spec has an error: the sets that it names. `None` if the placement must not be
+/// decided anyway.
 pub(super) fn unusable(object: &Json) -> Option<Placement> {
     let sets = object["spec"]["clusterSets"].as_array().into_iter().flatten();
     let sets = sets.filter_map(|it| it.as_str().map(Arc::from)).collect();
@@ -64,7 +65,7 @@ fn standing(metadata: &Json) -> PlacementState {
     }
 }
 
-/// The name is a label of the decisions.
+/// Checks the name, which becomes a label of the decisions.
 fn check_name(metadata: &Json, findings: &mut Vec<Finding>) {
     let name = metadata["name"].as_str().unwrap_or_default();
     if name.len() > 63 {
@@ -108,7 +109,7 @@ fn check_predicates(
     predicates
 }
 
-/// Compiles expressions. Each is evaluated over every cluster, so that is done once.
+/// Compiles the expressions once, as each expression is evaluated for every cluster.
 fn check_expressions(
     written: &[String],
     allowance: &mut Allowance,
@@ -248,7 +249,7 @@ fn check_prioritizers(
                 Finding::new(Code::DuplicateItem, item, message).with_fix("remove one of them"),
             );
         }
-        // The shape check has found values out of bounds.
+        // The shape check has reported values out of bounds.
         listed.push((score, Weight::new(config.weight.unwrap_or(1).into())));
     }
     is_complete.then(|| mode.prioritizers(listed))
@@ -365,7 +366,7 @@ fn check_group_size(
 
 fn note_unsupported(written: &PlacementSpec, spec: &Path<'_>, findings: &mut Vec<Finding>) {
     let limit = written.score_rate_limit.as_deref();
-    // Clients in Go write an empty one where none is meant.
+    // Clients in Go write an empty policy if none is meant.
     let spread = written.spread_policy.as_ref();
     let is_spread = spread.is_some_and(|it| !it.spread_constraints.is_empty());
     for (name, is_there, instead) in [

@@ -1,8 +1,8 @@
 //! From a `ConfigMap` of Volcano's agent to the policies for QoS levels in it.
 //!
-//! Only the fields that lead to lists of policies, and the lists themselves, are read; the rest of the
-//! document belongs to others. A list is used as a whole or not at all, and no list keeps another one from
-//! being used.
+//! Only the fields that lead to lists of policies, and the lists themselves, are read; the rest of the document belongs
+//! to other features of the agent. A list is used as a whole or not at all, and an unusable list does not affect other
+//! lists.
 
 mod misplaced;
 mod policy;
@@ -22,12 +22,12 @@ use crate::objects::document_key;
 use crate::reading::{EmbeddedDocument, Entry, Node, ReadObject, Value, read_embedded};
 use crate::shape::Shape;
 
-/// The maximum number of findings about one document, more than a person makes by hand; the rest is counted. There is
-/// room for hundreds of thousands, and each costs its reporter a scan of the file.
+/// The maximum number of findings about one document, more than a person makes by hand; the rest is counted. A document
+/// may contain hundreds of thousands of mistakes, and locating each finding scans the file.
 const MAX_FINDINGS: usize = 1_000;
 
-/// Checks the document of a `ConfigMap`. Fields are those of the document, and findings have their locations in
-/// the text; `field` leads to the text.
+/// Checks the document of a `ConfigMap`. The findings have the fields of the document, and locations in its text.
+/// `field` is the path to the text.
 pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
     let EmbeddedDocument { root, findings } = read_embedded(text);
     let mut of_text: Vec<Finding> = findings
@@ -55,7 +55,7 @@ pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
     Checked { value: Some(value), findings }
 }
 
-/// Keeps the first of very many findings, errors before others, and counts the rest.
+/// Keeps the first findings, errors before others, and counts the rest.
 fn count_most(findings: &mut Vec<Finding>) {
     if findings.len() <= MAX_FINDINGS {
         return;
@@ -69,7 +69,7 @@ fn count_most(findings: &mut Vec<Finding>) {
     }
 }
 
-/// The field of a policy, by its position in all usable lists.
+/// The field of a policy, by its index over all usable lists.
 pub(super) fn field_of(levels: Option<&QosLevels>, position: usize) -> Option<FieldPath> {
     let mut before = 0;
     for (entry, list) in levels?.lists() {
@@ -93,8 +93,8 @@ pub(crate) fn location_in_text(object: &ReadObject, finding: &Finding) -> Option
     Some(root.locate(&finding.field, finding.code.is_about_the_key()))
 }
 
-/// Whether a mistake in the text makes its policies ambiguous. A duplicate key does only if it leads to them, or is
-/// inside of a policy.
+/// Whether a mistake in the text makes its policies ambiguous. A duplicate key makes them ambiguous only on the path to
+/// the policies, or inside a policy.
 fn is_about_our_fields(finding: &Finding, text: &str) -> bool {
     let key = finding.in_text.and_then(|span| text.get(span.start as usize..span.end as usize));
     let ours = [GLOBAL, NODES, POLICIES, "selector"].into_iter().chain(policy::fields());
@@ -157,7 +157,7 @@ fn check_nodes(root: &Node, findings: &mut Vec<Finding>) -> NodeLists {
     if is_usable { NodeLists::Known(lists.into()) } else { NodeLists::Unusable }
 }
 
-/// An entry for certain nodes; `None` for one that has no list, or selects no node.
+/// Checks an entry for certain nodes; `None` if it has no list, or selects no node.
 fn check_entry(
     entry: &Node,
     position: usize,
@@ -186,7 +186,7 @@ fn check_entry(
     Some(NodeList { position, selector: selector.filter(|_| is_sound), list })
 }
 
-/// The list of policies under a map, if it has one.
+/// Checks the list of policies in a map, if present.
 fn check_list(node: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> PolicyList {
     let path = path.key(POLICIES);
     match node.get(POLICIES).map(|node| (node, &node.value)) {
@@ -202,7 +202,8 @@ fn check_list(node: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> Poli
     }
 }
 
-/// Keys of others are not reported, but one of our keys in another letter case is not meant to be theirs.
+/// Reports keys that differ from ours only in letter case. Other unknown keys belong to other features and are not
+/// reported.
 fn report_wrong_letter_case(
     entries: &[Entry],
     path: &Path<'_>,

@@ -1,4 +1,4 @@
-//! From a `MetricsProducer` to the schedule it follows.
+//! Converts a `MetricsProducer` to its schedule.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{MetricsProducerSpec, Pattern, Schedule, ScheduledBehavior};
 use crate::schedule::check_zone;
 
-/// Checks an object. Its value is there only when the whole schedule is in order: a number that is
-/// right half the time is worse than none.
+/// Checks an object. The value is present only if the whole schedule is valid: a number that is right half the time is
+/// worse than none.
 pub(super) fn check(spec: &MetricsProducerSpec) -> Checked<ScheduledCapacity> {
     let mut findings = Vec::new();
     let root = Path::Root.key("spec");
@@ -140,7 +140,7 @@ fn check_pattern(
     }
 }
 
-/// The mistakes in each field by itself: a pattern is refused at the first, but the findings cover all.
+/// The mistakes of each field alone: parsing a pattern stops at the first mistake, but the findings cover all fields.
 fn wrong_on_their_own(written: PatternText<'_>) -> Vec<PatternError> {
     let alone = [
         PatternText { minutes: written.minutes, ..PatternText::default() },
@@ -172,8 +172,8 @@ fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'
     }
 }
 
-/// The fix for a time of day that names its minute, in the field of the hours. Where days are named, midnight is
-/// ambiguous, so there is no fix.
+/// The fix for an item of the hours that includes minutes. Midnight is ambiguous in a pattern with days, so it has no
+/// fix.
 fn minutes_apart(error: &PatternError, written: PatternText<'_>) -> Option<String> {
     let (hour, minute) = error.time_of_day()?;
     let hours = written.hours?;
@@ -188,7 +188,7 @@ fn minutes_apart(error: &PatternError, written: PatternText<'_>) -> Option<Strin
     })
 }
 
-/// Whether an item of the hours names the minute too, as `17:00` and `noon` do.
+/// Whether an item of the hours includes the minute, such as `17:00` and `noon`.
 fn names_minute(error: &PatternError, item: &str) -> bool {
     error.time_of_day().is_some()
         && (item.contains([':', '.']) || !item.contains(|it: char| it.is_ascii_digit()))
@@ -198,16 +198,16 @@ fn are_days_named(written: PatternText<'_>) -> bool {
     [written.days, written.weekdays, written.months, written.years].iter().any(Option::is_some)
 }
 
-/// The most items of a field in which a slip is corrected.
-const MOST_SLIPS: usize = 32;
+/// The maximum number of items of a field with a corrected slip.
+const MAX_SLIPS: usize = 32;
 
-/// The text of a field that can only be meant, with all of its items. Midnight at the end of a day is on the next one, so
-/// where days are named, their author must choose.
+/// The only possible intended value of a field, with all of its items. Midnight at the end of a day is on the next day,
+/// so in a pattern with days the author must choose.
 fn instead_of(error: &PatternError, written: PatternText<'_>) -> Option<String> {
     let name = error.field()?.name();
     let mut text = field_of(written, name).to_owned();
     let mut slip = error.clone();
-    for _ in 0..MOST_SLIPS {
+    for _ in 0..MAX_SLIPS {
         let Range { start, end } = slip.span();
         let item = text.get(start..end)?;
         if names_minute(&slip, item) && written.minutes.is_some()
@@ -224,7 +224,7 @@ fn instead_of(error: &PatternError, written: PatternText<'_>) -> Option<String> 
     None
 }
 
-/// A pattern with nothing but one field.
+/// A pattern with only this field.
 fn alone<'a>(text: &'a str, name: &str) -> PatternText<'a> {
     let mut alone = PatternText::default();
     *match name {

@@ -1,5 +1,5 @@
-//! The rules for a `ResourcePolicy`. It is used as a whole or not at all: without one of its units, its pods would use
-//! other nodes than its spec requests.
+//! The rules for a `ResourcePolicy`. A policy is used as a whole or not at all: without one of its units, its pods
+//! would use other nodes than the spec requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::fields::label_sets::LabelSet;
 use crate::finding::{Code, Finding, MessageValue, Path, Severity};
 use crate::objects::{self, MAX_POD_TERMS, MAX_TERMS, ResourcePolicySpec, UnitStrategy};
 
-/// Checks a policy.
+/// Checks the spec of a policy.
 pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
@@ -57,7 +57,7 @@ fn terms(selector: &WrittenSelector) -> usize {
     labels + expressions.map(|it| 1 + it.values.iter().flatten().count()).sum::<usize>()
 }
 
-/// The cost of a node depends on all units together.
+/// Checks the number of terms of all units together, since every node is compared with all of them.
 fn check_terms(units: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
     let terms: usize = units.iter().map(|unit| terms(&unit.node_selector)).sum();
     if terms > MAX_TERMS {
@@ -104,7 +104,7 @@ fn contradicts(field: &Path<'_>, nothing: &str) -> Finding {
         .with_fix("list the values that one label may have in one requirement with the operator In")
 }
 
-/// The labels by which pods are counted separately. One that all pods have with the same value makes no difference.
+/// Checks the labels whose values form groups of pods. A label with the same value for all pods has no effect.
 fn check_keys(
     written: &ResourcePolicySpec,
     pods: Option<&LabelSelector>,
@@ -185,7 +185,7 @@ fn check_nodes(
     Some(selector)
 }
 
-/// Names must differ, including those that units have by their index.
+/// Checks that names differ, including the default names that units get from their index.
 fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
     let mut first_of: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for (position, unit) in written.iter().enumerate() {
@@ -218,7 +218,7 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
     }
 }
 
-/// Units that never take a pod, because better ones have all their nodes, or because they are closed.
+/// Reports units that never receive a pod, because better units have all their nodes, or because they are closed.
 fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &mut Vec<Finding>) {
     let sets: Vec<LabelSet> =
         units.iter().map(|unit| LabelSet::from_selector(&unit.nodes)).collect();

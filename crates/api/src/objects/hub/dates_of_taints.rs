@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::exempt::is_marked_in;
 
-/// The dates to add to the taints of a `ManagedCluster`, each with the position of its taint. An unchanged taint keeps its
-/// date, or its lack of one: a change of labels must not start a countdown. A date in the request stays, except that of a
-/// changed taint whose date is still the old one.
+/// The dates to add to the taints of a `ManagedCluster`, each with the position of its taint. An unchanged taint keeps
+/// its date, or stays without one: a change of labels must not start a countdown. A date in the request remains, unless
+/// the taint is changed and still has the old date.
 #[must_use]
 pub fn dates_of_taints(
     cluster: &Value,
@@ -36,7 +36,7 @@ fn date_of<'a>(taint: &Value, former: &'a [Value], now: &'a str) -> Option<&'a s
     // Only objects have keys; the API server refuses others.
     taint.as_object()?;
     let written = &taint["timeAdded"];
-    // An empty value and none are the same.
+    // An empty value equals an absent value.
     let identity = |taint: &Value| {
         ["key", "value", "effect"].map(|it| taint[it].as_str().unwrap_or("").to_owned())
     };
@@ -68,7 +68,7 @@ mod tests {
 
     fn dates(before: Option<&Value>, taints: &Value) -> Vec<(usize, String)> {
         let before = before.map(cluster);
-        let now = "2026-11-26T12:00:00.4Z".parse().expect("it is an instant");
+        let now = "2026-11-26T12:00:00.4Z".parse().expect("a valid instant");
         dates_of_taints(&cluster(taints), before.as_ref(), now)
     }
 

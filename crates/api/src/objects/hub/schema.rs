@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-/// The key of a label or a taint: a name, with the domain of its owner before it where it has one.
+/// The key of a label or a taint: a name, with an optional domain of its owner before it.
 pub(crate) const LABEL_KEY: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?\
      (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 /// The name of a group of decisions.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::kinds::Kind;
 
-/// The field that may be null: a client in Go writes one that it has no time for as null.
+/// The field that may be null: clients in Go write an absent time as null.
 const NULLABLE: &str = "timeAdded";
 
 /// The definition in all versions of its kind. The first one is stored.
@@ -62,7 +62,7 @@ pub(super) fn remove_spec(definition: &mut CustomResourceDefinition) {
     }
 }
 
-/// Lets an object have no spec.
+/// Makes the spec optional.
 pub(super) fn let_spec_be_absent(definition: &mut CustomResourceDefinition) {
     for (_, schema) in schemas(definition) {
         schema.required = None;
@@ -81,7 +81,7 @@ pub(super) fn set_default(schema: &mut JSONSchemaProps, path: &[&str], default: 
     }
 }
 
-/// An optional field is one that may be absent. An API server drops the null of such a field.
+/// Removes null from optional fields, which may be absent instead. An API server drops the null of such a field.
 fn without_null(schema: &mut JSONSchemaProps) {
     for (name, field) in schema.properties.iter_mut().flatten() {
         without_null(field);

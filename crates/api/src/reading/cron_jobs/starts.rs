@@ -1,5 +1,5 @@
-//! The instants at which a `CronJob` starts Jobs, and the mistakes in the fields that determine them. The consequences
-//! over time are up to `checking`.
+//! The instants at which a `CronJob` starts Jobs, and the mistakes in the fields that determine them. The module
+//! `checking` computes the consequences over time.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::schedule::check_firings;
 use crate::shape::{Shape, metadata_shape, names};
 use crate::tree::{Node, Value};
 
-/// The syntax of the `CronJob` controller that our dialect lacks.
+/// The prefix of intervals, which the `CronJob` controller accepts and our dialect lacks.
 const EVERY: &str = "@every ";
 
 /// The fields of a `CronJob`. Other code checks the content of those that determine its starts.
@@ -37,12 +37,12 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
     shape
 });
 
-/// Checks the fields of a `CronJob` but for its Jobs.
+/// Checks the fields of a `CronJob` except the template of its Jobs.
 pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
     let (mut starts, mut findings) = check_starts(node);
     let mut of_shape = Vec::new();
     SHAPE.examine(node, &Path::Root, &mut of_shape);
-    // A field that is there under another name is not missing.
+    // A field that is present under another name is not missing.
     let is_there = |finding: &Finding| of_shape.iter().any(|known| names(known, finding));
     findings.retain(|finding| finding.code != Code::MissingField || !is_there(finding));
     findings.extend(of_shape);
@@ -99,15 +99,16 @@ fn check_starts(node: &Node) -> (Starts, Vec<Finding>) {
     (firings.map_or(Starts::Unusable, |it| Starts::At(matching(it))), findings)
 }
 
-/// Whether an expression has the weekday 7, which ours have for Sunday, and the API server refuses in a `CronJob`.
+/// Whether an expression has the weekday 7. Our dialect accepts 7 for Sunday, but the API server rejects it in a
+/// `CronJob`.
 fn names_weekday_seven(schedule: &str) -> bool {
     let weekdays = schedule.split_whitespace().nth(4).unwrap_or_default();
     let days = weekdays.split(',').filter_map(|it| it.split('/').next());
     days.flat_map(|it| it.split('-')).any(|it| it.trim_start_matches('0') == "7")
 }
 
-/// The reason that a text is not a time zone of a `CronJob`, if the advice differs from that for other kinds: there, an
-/// omitted zone is UTC.
+/// The reason that a name is not a time zone of a `CronJob`; `None` if the advice for other kinds applies. In other
+/// kinds, an omitted time zone is UTC.
 fn zone_problem(zone: &str) -> Option<&'static str> {
     match Zone::named(zone).err()?.kind() {
         ZoneErrorKind::Empty => {

@@ -8,18 +8,18 @@ use crate::lenient;
 use crate::status::TargetProblem;
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, errors};
 
-/// The most faulty rules that a message lists; the others are counted.
+/// The maximum number of faulty rules that a message lists; the others are counted.
 const MAX_RULES_IN_MESSAGE: usize = 5;
 
-/// The most characters of the message about one rule.
+/// The maximum number of characters of the message about a rule.
 const FAILURE_CHARACTERS: usize = 1_000;
 
-/// Returns whether an object is active and ready. `policy` is the usable part of it, if any; `problem` is an obstacle
-/// to changing its target; `memory` is the state of its rules.
+/// Returns whether an object is active and ready. `policy` is the usable part of the object, if any; `problem` is an
+/// obstacle to changing the target; `memory` is the state of the rules.
 ///
-/// Active: at least one rule can fire. Ready: nothing needs the user's attention. If several things do, the reason is
-/// the gravest of them and the message lists all. Warnings are not among them, and neither are firings that were missed
-/// or superseded. A firing that was given up needs attention until a later one of its rule succeeds.
+/// Active: at least one rule can fire. Ready: nothing needs the user's attention. If several problems do, the reason is
+/// the gravest problem, and the message lists all. Warnings and missed or superseded firings do not need attention. A
+/// firing that was given up needs attention until a later one of its rule succeeds.
 #[must_use]
 pub fn condition_states(
     policy: Option<&CronScaling>,
@@ -78,7 +78,7 @@ fn joined(first: String, further: Option<String>) -> String {
     }
 }
 
-/// The messages about the rules for which `about` has one, if there are any.
+/// The messages of `about` about the rules, as one message; `None` without any.
 fn rule_messages(
     policy: &CronScaling,
     memory: &Memory,
@@ -96,13 +96,13 @@ fn rule_messages(
     }
 }
 
-/// The message about the last firing of a rule that was tried, if it was given up. If the rule has handled anything
-/// since that is not kept, or was changed, another one was the last.
+/// The message about the last attempted firing of a rule, if the firing was given up. A firing is not the last one if
+/// the rule was changed since, or has handled a later firing that is not stored.
 fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
     let newest = |it: &&Execution| (it.scheduled(), it.executed());
     let latest = known.executions.iter().max_by_key(newest)?;
-    // Of what was handled, a status keeps whole seconds.
+    // A status stores the last handled time in whole seconds.
     if latest.scheduled().as_second() != known.handled.as_second() {
         return None;
     }
@@ -113,7 +113,7 @@ fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
     Some(lenient::cut(&message, FAILURE_CHARACTERS))
 }
 
-/// The change of another writer to the value that a rule has set.
+/// The change of another field manager to the value that a rule has set.
 fn undone(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
     let undone = writing::undone(rule, known)?;

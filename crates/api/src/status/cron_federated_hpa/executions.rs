@@ -1,4 +1,4 @@
-//! Single executions, between memory and status.
+//! Converts single executions between the policy state and the status.
 
 use std::cmp::Ordering;
 
@@ -34,7 +34,7 @@ fn read_list(list: &Value, read_ending: fn(&Value) -> Option<FiringOutcome>) -> 
 }
 
 fn read_applied(execution: &Value) -> Option<FiringOutcome> {
-    // Absent and mangled differ: half of the applied values would be a wrong record.
+    // An absent field differs from a mangled one: half of the applied values would be a wrong record.
     let field = |name: &str| match &execution[name] {
         Value::Null => Some(None),
         value => lenient::count(value).map(Some),
@@ -50,7 +50,7 @@ fn read_applied(execution: &Value) -> Option<FiringOutcome> {
     Some(FiringOutcome::Done(replicas.map_or_else(bounds, Applied::Replicas)))
 }
 
-/// The latest success whose message reports that another writer has replaced its value.
+/// The latest success whose message reports that another field manager has replaced its value.
 pub(super) fn read_undone(entry: &Value) -> Option<UndoneValue> {
     let successes = entry["successfulExecutions"].as_array()?.iter().filter_map(|execution| {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
@@ -72,7 +72,7 @@ fn newest_first(one: &Execution, other: &Execution) -> Ordering {
     key(other).cmp(&key(one))
 }
 
-/// The successful executions, newest first. `desired` is what the rule sets, if it is usable.
+/// The successful executions, newest first. `desired` is the desired scale of the rule, if usable.
 pub(super) fn write_successes(
     executions: &[Execution],
     undone: Option<&UndoneValue>,
@@ -101,7 +101,7 @@ pub(super) fn write_successes(
     write_list(executions, write, limit)
 }
 
-/// The change of another field manager, and the advice about it. A message read from a status has both.
+/// The change of another field manager, and the advice about it. A message that was read from a status contains both.
 pub(super) fn undone_message(undone: &UndoneValue) -> String {
     let advice = undone.by.as_deref().and_then(|by| advice(by, undone.field));
     let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
@@ -150,8 +150,8 @@ fn failure_message(execution: &Execution) -> Option<String> {
 /// The start of the message of a firing that was given up.
 const GAVE_UP: &str = "gave up after ";
 
-/// The message of a firing that was given up; `None` if it ended otherwise. One read from a status
-/// is recognized by its message.
+/// The message of a firing that was given up; `None` for any other outcome. An execution from a status is recognized by
+/// its message.
 pub(super) fn given_up(execution: &Execution) -> Option<String> {
     match &execution.ending {
         FiringOutcome::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,
@@ -163,8 +163,8 @@ pub(super) fn given_up(execution: &Execution) -> Option<String> {
     }
 }
 
-/// Names the bound that had to be moved. The state records only that one was moved, so the rule
-/// decides which, unless the rule has changed since and does not fit the applied bounds.
+/// Names the bound that was moved. The state records only that a bound was moved, so the rule determines which one,
+/// unless the rule was changed and does not fit the applied bounds.
 fn moved_bound_message(applied: Applied, desired: Option<DesiredScale>) -> String {
     let named = match desired {
         Some(DesiredScale::Bounds(bounds)) => (bounds.min(), bounds.max()),
@@ -173,7 +173,7 @@ fn moved_bound_message(applied: Applied, desired: Option<DesiredScale>) -> Strin
     let moved_max = |max| format!("maxReplicas was moved to {max} to fit minReplicas");
     let moved_min = |min| format!("minReplicas was moved to {min} to fit maxReplicas");
     match (applied.min(), applied.max()) {
-        // The rule's own bound was set by a later firing; what it had moved before is left.
+        // A later firing set the rule's own bound; the bound that an earlier firing moved remains.
         (None, Some(max)) => moved_max(max),
         (Some(min), None) => moved_min(min),
         (Some(min), Some(max)) if named == (Some(min), None) => moved_max(max),

@@ -1,4 +1,4 @@
-//! Reads the memory of the rules from a status. Nothing in it is ever an error.
+//! Reads the policy state of cron rules from a status. Reading never fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,12 @@ use super::{can_be_a_name, executions};
 use crate::lenient;
 use crate::objects::MAX_RULES;
 
-/// Reads the state of an object's rules, as much of it as can be read.
+/// Reads the readable part of the state of an object's rules.
 ///
-/// `None` means that the object never had a status, and so is new. If a status exists but lacks an
-/// entry for a rule, the past of the rule is lost: it starts when it is next evaluated, and never
-/// fires for the past. The same applies to a rule whose fingerprint or last handled time is mangled,
-/// but that keeps its history. Of two entries for a rule the first is used; entries for rules that
-/// are not in the policy are dropped.
+/// `None` means that the object never had a status, and so is new. If a status exists but lacks an entry for a rule,
+/// the past of the rule is lost: the rule starts at its next evaluation, and never fires for the past. A rule with a
+/// mangled fingerprint or last handled time also starts again, but keeps its history. If a rule has two entries, the
+/// first is used. Entries for rules that are not in the policy are dropped.
 #[must_use]
 pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
     if status.is_null() {
@@ -34,8 +33,8 @@ pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
     Some(Memory { rules: usable.chain(unusable).filter_map(read_one).collect() })
 }
 
-/// Reads the memory of an invalid object, so that fixing it does not cost the histories: one entry
-/// for each name, in the order of the status.
+/// Reads the policy state of an invalid object, so that the histories remain once the object is fixed: one entry for
+/// each name, in the order of the status.
 #[must_use]
 pub fn read_without_policy(status: &Value) -> Option<Memory> {
     if status.is_null() {
@@ -63,8 +62,8 @@ fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
     let fingerprint = entry["fingerprint"].as_str();
     let fingerprint = fingerprint.and_then(|text| stored_fingerprint(text, now));
     let handled = lenient::instant(&entry["lastHandledTime"]);
-    // The last handled time has no meaning without the version of the rule at that time, and vice versa. No rule
-    // has the empty fingerprint, so this one starts again.
+    // The last handled time has no meaning without the version of the rule at that time, and vice versa. No rule has
+    // the empty fingerprint, so this rule starts again.
     let fingerprint = fingerprint.filter(|_| handled.is_some());
     RuleMemory {
         name,

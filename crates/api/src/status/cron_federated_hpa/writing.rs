@@ -1,4 +1,4 @@
-//! From the memory of the rules to the status.
+//! Writes the policy state of cron rules to the status.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +18,9 @@ use crate::objects::{
 /// Writes the status of an object: one history per rule, in the order of the spec, each within the
 /// limits of its rule.
 ///
-/// `now` only determines the next firing, so the same state gives the same status at any instant
-/// between two firings. A rule that is suspended or unusable has no next one. A usable rule without
-/// state has an entry with its next firing only, which reads back as a rule whose past is lost; an
-/// unusable one has none.
+/// `now` only determines the next firing, so the same state gives the same status at any instant between two firings. A
+/// suspended or unusable rule has no next firing. A usable rule without state has an entry with its next firing only,
+/// which is read back as a rule whose past is lost. An unusable rule without state has no entry.
 #[must_use]
 pub fn write(
     policy: &CronScaling,
@@ -46,8 +45,8 @@ pub fn write(
     status(histories, conditions, observed_generation)
 }
 
-/// Writes the status of an invalid object: the unchanged histories, and no next firings. Once it is fixed, none of
-/// its rules fires for the time it was invalid.
+/// Writes the status of an invalid object: the unchanged histories, and no next firings. Once the object is fixed, its
+/// rules do not fire for the time while the object was invalid.
 #[must_use]
 pub fn write_without_policy(
     memory: &Memory,
@@ -57,7 +56,7 @@ pub fn write_without_policy(
     status(memory.rules.iter().map(invalidated), conditions, observed_generation)
 }
 
-/// The status of these histories. No name is in it twice: the API server would reject that.
+/// The status of these histories. No name occurs twice: the API server would reject the status.
 fn status(
     histories: impl Iterator<Item = ExecutionHistory>,
     conditions: Vec<Condition>,
@@ -86,7 +85,7 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
             ..ExecutionHistory::default()
         };
     };
-    // A fingerprint and a last handled time that is unknown would read back as something else.
+    // A fingerprint with an unknown last handled time would be read back as another state.
     let fingerprint = (handled(memory).is_some() && memory.fingerprint != Fingerprint::empty())
         .then_some(memory.fingerprint);
     let successful = usize::from(rule.successful_history_limit);
@@ -106,15 +105,14 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
     }
 }
 
-/// The change of another writer to a value that a rule set. An edit since then made the rule start again.
+/// The change of another field manager to a value that a rule set. An edit since then made the rule start again.
 pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a UndoneValue> {
     let undone = memory.undone.as_deref().filter(|_| memory.fingerprint == rule.fingerprint);
     undone.filter(|it| !it.is_over)
 }
 
-/// The history of a rule that cannot be used. Without a fingerprint it starts again once fixed.
-/// The last handled time is kept: after the clock was set back, it still keeps the handled firings
-/// from firing again.
+/// The history of a rule that cannot be used. Without a fingerprint the rule starts again once fixed. The last handled
+/// time remains: after the clock was set back, this time prevents handled firings from firing again.
 fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
     ExecutionHistory {
         rule_name: memory.name.to_string(),
@@ -131,8 +129,8 @@ fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
     }
 }
 
-/// The last handled time of a rule, if it is known. It is brought down to a whole second: firings are at whole
-/// seconds, so none lies between that and the exact instant, and none is lost or done twice.
+/// The last handled time of a rule; `None` if unknown. The time is rounded down to a whole second. Firings are at whole
+/// seconds, so none lies between this and the exact instant, and none is lost or repeated.
 fn handled(memory: &RuleMemory) -> Option<Timestamp> {
     Some(lenient::whole_second(memory.handled)).filter(|at| *at > Timestamp::UNIX_EPOCH)
 }

@@ -1,5 +1,5 @@
 //! The conditions of a `HorizontalAutoscaler`: whether its queries have numbers, whether its target can be scaled,
-//! whether the bounds hold it back, and what needs attention.
+//! whether the bounds limit the recommendation, and what needs attention.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, 
 use crate::status::other_writer::advice;
 
 impl Decided<'_> {
-    /// The result of the recommendation that wins, if there is one.
+    /// The result of the winning recommendation; `None` without a recommendation.
     #[must_use]
     pub fn limited(&self) -> Option<LimitedReplicas> {
         let mut reasons = self.decision.reasons.iter();
@@ -28,7 +28,7 @@ impl Decided<'_> {
     }
 }
 
-/// The conditions of an autoscaler with these findings. `decided` is `None` for one that is invalid.
+/// The conditions of an autoscaler with these findings. `decided` is `None` for an invalid autoscaler.
 #[must_use]
 pub fn condition_states(
     findings: &[Finding],
@@ -145,7 +145,7 @@ fn obstacle(
     None
 }
 
-/// The limit in time that holds a recommendation back, if any.
+/// The limit in time that delays a recommendation, if any.
 fn held_back(policy: &MetricScaling, limited: LimitedReplicas) -> (ConditionReason, String) {
     let LimitedReplicas { from, recommended, stabilized, allowed, .. } = limited;
     let direction = if stabilized > from { &policy.up } else { &policy.down };

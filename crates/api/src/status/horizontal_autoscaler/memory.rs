@@ -1,7 +1,7 @@
 //! The policy state of an autoscaler, in its status.
 //!
-//! Times are written in whole seconds, rounded up. A recommendation then seems to have applied a little longer, and a
-//! change to be a little later. So a restarted process scales no sooner than one that kept running.
+//! Times are written in whole seconds, rounded up. Rounding extends a recommendation a little, and delays a change a
+//! little. So a restarted process scales no sooner than a process without a restart.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::objects::{
     ScaleEvent as WrittenScaleEvent,
 };
 
-/// Reads the policy state; `None` for an object that has no status yet. If any recommendation is mangled, all count
-/// as lost. A mangled change is skipped.
+/// Reads the policy state; `None` for an object without a status. If any recommendation is mangled, all are treated as
+/// lost. A mangled change is skipped.
 #[must_use]
 pub fn read(status: &Value) -> Option<Memory> {
     status.as_object().filter(|fields| !fields.is_empty())?;
@@ -42,7 +42,7 @@ pub fn read(status: &Value) -> Option<Memory> {
     let set = lenient::count(&status["desiredReplicas"]);
     let last_scale = lenient::instant(&status["lastScaleTime"]).zip(set);
     let last_scale = last_scale.map(|(at, replicas)| LastScale { at, replicas, again: 0 });
-    // One that has never recommended anything has lost nothing.
+    // An autoscaler without any past recommendation has lost nothing.
     let has_done_something = !status["recommendations"].is_null() || last_scale.is_some();
     Some(Memory {
         is_lost: recommendations.is_empty() && (has_done_something || !scale_events.is_empty()),

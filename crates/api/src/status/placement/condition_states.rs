@@ -1,6 +1,6 @@
-//! The conditions of a `Placement`: whether it is decided, whether it can be used as written, whether it has the
-//! desired number of clusters, and what needs attention. The types and reasons are those of Open Cluster Management,
-//! where it has them.
+//! The conditions of a `Placement`: whether Almanac evaluates the placement, whether the placement is valid as written
+//! and has the desired number of clusters, and what needs attention. The types and reasons are from Open Cluster
+//! Management if they exist there.
 
 use std::sync::Arc;
 
@@ -10,46 +10,47 @@ use almanac_engine::{Exempt, Identity, few};
 use crate::finding::{Code, Finding};
 use crate::kinds::Kind;
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, exempt_reason, listed, of_exempt,
+    ConditionReason, ConditionState, ConditionType, errors, exempt_conditions, exempt_reason,
+    listed,
 };
 
-/// The most clusters that a message names.
+/// The maximum number of clusters that a message names.
 const MAX_CLUSTERS_IN_MESSAGE: usize = 5;
 
 /// The inputs of the status of a placement.
 pub struct StatusInput<'a> {
-    /// Its name.
+    /// The identity of the placement.
     pub placement: &'a Identity,
-    /// The placement in its spec; of one with an error in its spec, the names of its sets.
+    /// The placement from the spec. If the spec has an error, only the names of the sets are used.
     pub policy: Option<&'a Placement>,
-    /// The findings about it.
+    /// The findings about the placement.
     pub findings: &'a [Finding],
-    /// The last decision that was written, if it was one of the current spec.
+    /// The last written decision, if it belongs to the current spec.
     pub memory: Option<&'a Memory>,
-    /// The number of clusters in its decisions.
+    /// The number of clusters in the decisions of the placement.
     pub selected: usize,
-    /// The reason that nothing is decided for a placement that can be used as written, if so.
+    /// The reason that a valid placement has no new decision; `None` if Almanac evaluates the placement.
     pub undecided: Option<UndecidedReason>,
-    /// The shortage in its sets, by the sets alone; `None` for a placement that is decided.
+    /// The shortage by the sets alone; `None` for a placement that Almanac evaluates.
     pub unsatisfied: Option<Satisfaction>,
-    /// The reason why the decision cannot be written, if there is one.
+    /// The obstacle to writing the decision; `None` without one.
     pub obstacle: Option<&'a Obstacle>,
 }
 
-/// The reason that nothing is decided for a placement that can be used as written.
+/// The reason that Almanac does not evaluate a valid placement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UndecidedReason {
     /// The placement is exempt.
     Exempt(Exempt),
     /// An annotation disables the placement.
     Disabled,
-    /// The cluster does not serve a kind that it depends on.
+    /// The cluster does not serve a kind that the placement depends on.
     NotServed(Kind),
-    /// The reason why the objects that it selects from cannot be used.
+    /// The objects that the placement selects from cannot be used, for this reason.
     Unusable(String),
 }
 
-/// The reason why a decision cannot be written.
+/// The obstacle to writing a decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Obstacle {
     /// Whether an object of another owner has the name of a decision.
@@ -58,12 +59,12 @@ pub struct Obstacle {
     pub message: Arc<str>,
 }
 
-/// The conditions of a placement; `None` before there is anything to report.
+/// The conditions of a placement; `None` as long as nothing can be reported.
 #[must_use]
 pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> {
     let misconfigured = misconfigured(input);
     if let Some(UndecidedReason::Exempt(exempt)) = &input.undecided {
-        let [active, ready] = of_exempt(*exempt);
+        let [active, ready] = exempt_conditions(*exempt);
         return Some(vec![active, misconfigured, standing(input), ready]);
     }
     if let Some((reason, why)) = inactive_reason(input) {
@@ -109,7 +110,7 @@ fn usable<'a>(input: &StatusInput<'a>) -> Option<&'a Placement> {
     input.policy.filter(|policy| policy.is_usable())
 }
 
-/// The reason that a placement is not decided, unless it is exempt.
+/// The reason that Almanac does not evaluate a placement, unless the placement is exempt.
 fn inactive_reason(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
     if usable(input).is_none() {
         let why =
@@ -171,7 +172,7 @@ fn standing(input: &StatusInput<'_>) -> ConditionState {
     state(ConditionType::PlacementSatisfied, is_satisfied, reason, message)
 }
 
-/// Nothing is claimed of a decision that could not be written yet.
+/// The condition while the decision is not written: the clusters of an unwritten decision do not count.
 fn unwritten(input: &StatusInput<'_>) -> ConditionState {
     let message =
         format!("{} selected, and the new decision is not written", clusters(input.selected));

@@ -1,11 +1,11 @@
-//! Objects as others write them apply unchanged; and our definitions do not replace those of others.
+//! Objects as other projects write them apply unchanged, and our CRDs do not replace the CRDs of other owners.
 
 use almanac_fixtures::designs::PLACEMENT;
 use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
 
 use super::{API, definitions, object, on_a_hub};
 
-/// The scores of the design, as they are written there, but for the name of the cluster's namespace.
+/// The scores of the design, unchanged except for the name of the cluster's namespace.
 const SCORES: &str = "apiVersion: cluster.open-cluster-management.io/v1alpha1
 kind: AddOnPlacementScore
 metadata:
@@ -30,9 +30,8 @@ status:
     value: 55
 ";
 
-/// A cluster as its agent and the hub have written it, and a placement as a client in Go writes one: with the empty
-/// structures that it does not leave out.
-fn of_a_hub() -> String {
+/// A cluster as its agent and the hub write it, and a placement as a client in Go writes it, with empty structures.
+fn hub_objects() -> String {
     let cluster = "  labels: {cluster.open-cluster-management.io/clusterset: default, vendor: OpenShift}
   finalizers: [cluster.open-cluster-management.io/api-resource-cleanup]
 spec:
@@ -96,23 +95,23 @@ fn foreign_manifests_apply_unchanged_and_scores_need_a_second_apply() -> TestRes
         let apply = ["apply", "--server-side", "--subresource=status", "-f", "-"];
         kubectl.run_with_input(&apply, SCORES).await?;
         assert_eq!(kubectl.run(&read).await?, "77 2021-10-29T18:31:39Z");
-        let of_a_hub = of_a_hub();
-        kubectl.run_with_input(&["apply", "-f", "-"], &of_a_hub).await?;
-        let cluster = of_a_hub.split("---").next().unwrap_or_default();
+        let objects = hub_objects();
+        kubectl.run_with_input(&["apply", "-f", "-"], &objects).await?;
+        let cluster = objects.split("---").next().unwrap_or_default();
         kubectl.run_with_input(&apply, cluster).await?;
         let path =
             "jsonpath={.status.allocatable.cpu} {.status.capacity.pods} {.spec.taints[0].key}";
         let expected = "3500m 250 cluster.open-cluster-management.io/unreachable";
         assert_eq!(kubectl.run(&["get", "managedcluster", "c", "-o", path]).await?, expected);
-        let again = kubectl.run_with_input(&["apply", "-f", "-"], &of_a_hub).await?;
-        // kubectl compares the status of the cluster too, which it has not written.
+        let again = kubectl.run_with_input(&["apply", "-f", "-"], &objects).await?;
+        // kubectl also compares the status of the cluster, which the apply did not write.
         assert_eq!(again.matches("unchanged").count(), 3, "{again}");
-        assert_eq!(crate::written::findings(&of_a_hub), [""; 0]);
+        assert_eq!(crate::written::findings(&objects), [""; 0]);
         Ok(())
     })
 }
 
-/// A definition of clusters with another owner.
+/// A CRD of clusters with another owner.
 const OTHERS: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: managedclusters.cluster.open-cluster-management.io}

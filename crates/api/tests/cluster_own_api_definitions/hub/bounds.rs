@@ -8,11 +8,12 @@ use almanac_api::finding::Severity;
 
 /// The expected result for an object.
 enum Verdict {
-    /// The API server accepts it, and so do we.
+    /// The API server and Almanac accept the object.
     Accepted,
-    /// The API server rejects it, with a message that contains these words, and so do we.
+    /// The API server rejects the object with a message that contains these words, and Almanac rejects the object too.
     Rejected(&'static str),
-    /// No schema can express it: the API server accepts it, and we find an error with this code.
+    /// No schema can express the mistake: the API server accepts the object, and Almanac reports an error with this
+    /// code.
     LeftToUs(&'static str),
 }
 use Verdict::{Accepted, LeftToUs, Rejected};
@@ -311,7 +312,7 @@ fn hub() -> Vec<(String, Verdict)> {
     cases
 }
 
-/// Statuses, which an API server takes only by themselves.
+/// Checks statuses, which an API server accepts only through the status subresource.
 async fn statuses(kubectl: &Kubectl) -> TestResult {
     let score = |status: &str| {
         object("v1alpha1", "AddOnPlacementScore", "default", &format!("status: {status}"))

@@ -1,5 +1,5 @@
-//! Random placements, most of them wrong in some way: the API server accepts one exactly when we find no error but
-//! those that no schema can express.
+//! Random placements, most of them wrong in some way: the API server accepts a placement exactly if Almanac reports no
+//! error that a schema can express.
 
 use almanac_api::finding::{Code, Severity};
 use almanac_fixtures::trials;
@@ -34,7 +34,7 @@ fn some_of(fields: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<V
         .boxed()
 }
 
-/// A list of them.
+/// A list of such items.
 fn list_of(item: BoxedStrategy<Value>, most: usize) -> BoxedStrategy<Value> {
     let items = prop_oneof![30 => item, 1 => Just(Value::Null)];
     vec(items, 0..most).prop_map(Value::Array).boxed()
@@ -146,7 +146,7 @@ fn specs() -> impl Strategy<Value = Value> {
         ("clusterset", prop_oneof![20 => Just(Value::Null), 1 => Just(json!("a"))].boxed()),
     ])
     .prop_map(|mut spec| {
-        // A field that no placement has is rarely there.
+        // An unknown field is rarely added.
         if let Some(fields) =
             spec.as_object_mut().filter(|it| it.get("clusterset") == Some(&Value::Null))
         {
@@ -189,7 +189,7 @@ fn errors_of_its_schema(text: &str, spec: &Value) -> Vec<String> {
     of_schema.map(ToString::to_string).collect()
 }
 
-/// Whether the configuration that a field is of has neither a coordinate nor a name.
+/// Whether the configuration around a field has neither a coordinate nor a name.
 fn names_no_score(field: &str, spec: &Value) -> bool {
     let position = field.split("configurations[").nth(1).and_then(|it| it.split(']').next());
     let position: usize = position.and_then(|it| it.parse().ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! An object that is written in one version of a kind is read in the other, with nothing lost; defaults; columns.
+//! An object in one version of a kind is read in the other version without loss. Also tests defaults and columns.
 
 use almanac_harness::{Kubectl, TestResult};
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ async fn nothing_is_lost(kubectl: &Kubectl) -> TestResult {
                     "{kind} written as {written}, read as {version}"
                 );
             }
-            // An object that was read in one version is written back in it, and read in the other one.
+            // An object is read and written back in one version, and then read in the other version.
             for (one, other) in [(versions[0], versions[1]), (versions[1], versions[0])] {
                 let found = read(kubectl, resource, one, name).await;
                 kubectl.run_with_input(&["replace", "-f", "-"], &found.to_string()).await?;

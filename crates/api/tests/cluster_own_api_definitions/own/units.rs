@@ -66,7 +66,7 @@ pub(crate) fn cases() -> Vec<(String, Server)> {
         (spec("matchLabelKeys: ['']"), Refuses("should match")),
         (spec("matchLabelKeys: [-a]"), Refuses("should match")),
         (spec("matchLabelKeys: [a, b, c, d, e, f, g, h, i]"), Refuses("must have at most 8 items")),
-        // A unit without a name has one by its position.
+        // A unit without a name has a name by its index.
         (and_unnamed(&["unit-1"]), Refuses("a unit without a name is called")),
         (and_unnamed(&["unit-0"]), Accepts),
         (and_unnamed(&["unit-01"]), Accepts),
@@ -83,7 +83,7 @@ fn units(units: &str) -> String {
     )
 }
 
-/// The columns that `kubectl get` prints of a status.
+/// Checks the columns that `kubectl get` prints for a status.
 pub(crate) async fn columns(kubectl: &Kubectl) -> TestResult {
     let policy = units("{nodeSelector: {matchLabels: {a: b}}}");
     kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], &policy).await?;

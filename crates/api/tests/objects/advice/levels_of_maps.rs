@@ -1,10 +1,10 @@
-//! A field that belongs to another map of the object, and what is there already.
+//! The advice about a field that belongs to another map of the object, which may already contain the field.
 
 use super::{advised, rule, units};
 use crate::written::{autoscaler, check, cron_for_workload, producer};
 
 #[test]
-fn of_a_field_that_is_also_where_it_belongs_one_is_kept() {
+fn a_field_that_is_also_in_the_right_map_is_kept_once() {
     let times = "start: {hours: 9, timezone: UTC}, end: {hours: 5}";
     let schedule = producer(&format!(
         "{{timezone: UTC, defaultReplicas: 1, behaviors: [{{replicas: 3, defaultReplicas: 2, {times}}}]}}"
@@ -47,7 +47,7 @@ fn a_field_of_an_outer_map_is_not_a_label_and_narrows_nothing() {
     );
     let label = "put it under matchLabels, as in matchLabels: {name: gold}";
     advised(&text, &format!("{unit}.nodeSelector.name"), label);
-    // A field that narrows must not be removed because there is another one.
+    // A field that narrows a selection must not be removed because another map has that field.
     let both = units("podSelector: {}\n  units: [{name: x, podSelector: {}, nodeSelector: {}}]");
     let carefully = "remove it only if the wider selection is intended";
     advised(&both, &format!("{unit}.podSelector"), carefully);

@@ -7,13 +7,13 @@ use super::{SPOT, for_pods, only_fix, policy, policy_of, unit, usable, with};
 use crate::written::{check, findings, messages, only_message};
 
 /// A policy for the pods with `app: web`, with this field next to its unit.
-fn of_web(field: &str) -> String {
+fn policy_for_web(field: &str) -> String {
     with(&format!("podSelector: {{matchLabels: {{app: web}}}}, {field}, units: [{SPOT}]"))
 }
 
-/// The same with these keys.
+/// A policy for the pods with `app: web`, with these keys in `matchLabelKeys`.
 fn keyed(keys: &str) -> String {
-    of_web(&format!("matchLabelKeys: {keys}"))
+    policy_for_web(&format!("matchLabelKeys: {keys}"))
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn absent_fields_have_the_defaults_of_the_api() {
     assert!(required.pod_selector.is_everything());
 }
 
-/// Each text has this one finding, and none of it is used.
+/// Expects exactly this finding in each text, and no usable policy.
 fn assert_unusable<const COUNT: usize>(cases: [(String, &str); COUNT]) {
     for (text, message) in cases {
         assert_eq!(only_message(&text), message);
@@ -135,7 +135,7 @@ fn mistakes_of_a_selector_are_reported_and_none_of_the_policy_is_used() {
             "wrong-type spec.matchLabelKeys[0]: Invalid value: 1: must be text, not a number",
         ),
         (
-            of_web("strategy: Prefer"),
+            policy_for_web("strategy: Prefer"),
             "unsupported-value spec.strategy: Unsupported value: \"Prefer\": supported values: \"prefer\", \"required\"",
         ),
     ]);
@@ -148,9 +148,9 @@ fn a_slip_has_its_correction() {
         (policy(&unit("maxcount: 5", "a")), "write maxCount"),
         (policy(SPOT).replace("units:", "Units:"), "write units"),
         (policy(SPOT).replace("podSelector:", "PodSelector:"), "write podSelector"),
-        (of_web("MatchLabelKeys: [zone]"), "write matchLabelKeys"),
-        (of_web("strategy: prefered"), "write prefer"),
-        (of_web("strategy: Required"), "write required"),
+        (policy_for_web("MatchLabelKeys: [zone]"), "write matchLabelKeys"),
+        (policy_for_web("strategy: prefered"), "write prefer"),
+        (policy_for_web("strategy: Required"), "write required"),
         (
             policy(SPOT).replace("sigs.x-k8s.io", "x-k8s.io"),
             "write apiVersion: scheduling.sigs.x-k8s.io/v1alpha1",
@@ -233,7 +233,7 @@ fn a_unit_all_of_whose_nodes_are_in_better_units_is_named_with_them() {
         )
     };
     for (units, expected) in [
-        // Of equal priority the first counts, regardless of its cap.
+        // Among units of equal priority the first is used, regardless of its cap.
         (vec![of("x", "name: a, maxCount: 1"), of("x", "name: b")], belong("unit \"a\"", 1)),
         (vec![of("x", "name: a"), of("x, z", "name: b, priority: 1")], belong("unit \"b\"", 0)),
         (vec![any.to_owned(), of("x", "priority: 0")], belong("unit \"any\"", 1)),
@@ -274,7 +274,7 @@ fn a_required_policy_without_an_open_unit_schedules_nothing_and_a_preferred_one_
     assert_eq!(codes(&text("required", &closed)), ["no-open-unit", "closed-unit"]);
     assert_eq!(codes(&text("prefer", &closed)), ["closed-unit"]);
     assert_eq!(codes(&text("required", &format!("{closed}, {SPOT}"))), ["closed-unit"]);
-    // A unit is no way out if its nodes are all in a closed one.
+    // A unit whose nodes are all in a closed unit accepts no pods.
     let behind = unit("name: b", "a");
     let expected = ["no-open-unit", "closed-unit", "covered-unit"];
     assert_eq!(codes(&text("required", &format!("{closed}, {behind}"))), expected);
@@ -289,7 +289,7 @@ fn a_policy_with_unfilled_template_values_is_not_a_policy() {
 
 #[test]
 fn selectors_have_a_maximum_number_of_terms() {
-    // Each expression has a thousand.
+    // Each expression has a thousand values.
     let selector = |expressions: usize| {
         let values = (0..999).map(|number| format!("v{number}")).collect::<Vec<_>>().join(", ");
         let expression = format!("{{key: app, operator: In, values: [{values}]}}");

@@ -1,4 +1,4 @@
-//! Policies together with each other and with their pods, and the scheduler that they are for.
+//! Policies together with each other, with their pods, and with the scheduler.
 
 use super::{SPOT, deployment, for_pods, unit, with, workload};
 use crate::written::{fails_like, findings, messages, only_message};
@@ -97,7 +97,7 @@ fn a_key_that_no_pod_of_the_policy_has_is_named() {
     }
 }
 
-/// The configuration of the design, as it is written there.
+/// The scheduler configuration of the design, unchanged.
 const PROFILE: &str = "piVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection:

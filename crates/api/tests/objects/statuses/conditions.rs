@@ -246,7 +246,7 @@ fn said_of_history(history: &[Execution], handled: &str) -> [Vec<String>; 2] {
     let policy = policy(&cron_for_workload(GOOD));
     let rule = RuleMemory::beginning(&policy.rules[0], at(handled));
     let memory = Memory { rules: vec![rule.with_executions(history.iter().cloned())] };
-    let kept = read(&policy, &status_of(&policy, &memory)).expect("it was written");
+    let kept = read(&policy, &status_of(&policy, &memory)).expect("a written status");
     [memory, kept].map(|memory| lines(&condition_states(Some(&policy), &[], None, Some(&memory))))
 }
 
@@ -263,7 +263,7 @@ fn a_firing_that_was_given_up_needs_attention_before_and_after_a_restart() {
 }
 
 #[test]
-fn a_later_success_ends_it_whether_or_not_it_is_kept_in_the_history() {
+fn a_later_success_ends_a_failure_with_or_without_a_history_entry() {
     let success = executed_at("2026-01-06T09:00:00Z", 5);
     for history in [vec![success, failed(5)], vec![failed(5)]] {
         for condition_lines in said_of_history(&history, "2026-01-06T09:00:00Z") {

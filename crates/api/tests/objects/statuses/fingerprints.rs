@@ -1,6 +1,6 @@
 //! The fingerprints of rules that releases have stored, in `fingerprints.txt`.
 //!
-//! `ALMANAC_UPDATE=1` fills in those of new lines, and changes no others.
+//! `ALMANAC_UPDATE=1` fills in the fingerprints of new lines, and changes no others.
 
 #![expect(clippy::disallowed_methods, reason = "golden files are files")]
 
@@ -16,12 +16,12 @@ use serde_json::json;
 use crate::statuses::support::{policy, with_entries};
 use crate::written::cron_for;
 
-/// Stands in a line whose fingerprint is not known yet.
+/// The placeholder for an unknown fingerprint.
 const UNKNOWN: &str = "?";
 
 /// The stored fingerprint of a line, and the target and the rule as written.
 fn parts(line: &str) -> (&str, &str) {
-    line.split_once(' ').expect("a fingerprint, and what has it")
+    line.split_once(' ').expect("a fingerprint and its rule")
 }
 
 /// The policy with the one rule of a line.
@@ -41,11 +41,11 @@ fn filled_in(line: &str) -> String {
     }
 }
 
-/// The lines but for comments.
+/// The lines of the file, without comments.
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects/statuses/fingerprints.txt");
-    let mut text = std::fs::read_to_string(&path).expect("the file is there");
+    let mut text = std::fs::read_to_string(&path).expect("the file exists");
     if std::env::var_os("ALMANAC_UPDATE").is_some() {
         text = text.lines().map(|line| filled_in(line) + "\n").collect();
         std::fs::write(&path, &text).expect("the file can be written");
@@ -62,7 +62,7 @@ fn a_rule_whose_fingerprint_an_earlier_release_stored_is_not_new() {
         let entry = json!({
             "ruleName": "up", "fingerprint": stored, "lastHandledTime": "2026-01-05T08:00:00Z",
         });
-        let memory = read(&policy, &with_entries(&[entry])).expect("a status is there");
+        let memory = read(&policy, &with_entries(&[entry])).expect("a status exists");
         assert_eq!(memory.rules[0].fingerprint, policy.rules[0].fingerprint, "{line}");
     }
 }

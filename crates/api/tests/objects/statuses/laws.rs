@@ -1,4 +1,4 @@
-//! Properties of any memory, any status and any JSON in its place.
+//! Properties of any policy state, any status and any JSON in place of a status.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ use crate::statuses::support::{
 };
 use crate::written::cron_for_autoscaler;
 
-/// Rules for an autoscaler: one bound, the other one, and both.
+/// Rules for an autoscaler: the lower bound, the upper bound, and both.
 fn bounds() -> CronScaling {
     static CHECKED: LazyLock<CronScaling> = LazyLock::new(|| {
         policy(&cron_for_autoscaler(
@@ -75,7 +75,7 @@ fn executions() -> impl Strategy<Value = Vec<Execution>> {
     vec(one, 0..80)
 }
 
-/// The memory of any rules, some of them unknown, some of them several times.
+/// The policy state of any rules, including unknown and repeated rules.
 fn memories() -> impl Strategy<Value = Memory> {
     let names = select(vec!["up", "down", "lunch", "broken", "gone", ""]);
     let handled = prop_oneof![instants(), Just(Timestamp::UNIX_EPOCH), Just(Timestamp::MIN)];
@@ -96,7 +96,7 @@ fn memories() -> impl Strategy<Value = Memory> {
     vec(rule, 0..6).prop_map(|rules| Memory { rules })
 }
 
-/// JSON that looks like a status in places, and like nothing in others.
+/// JSON that resembles a status in some parts only.
 fn anything() -> impl Strategy<Value = Value> {
     let words = select(vec![
         "up",
@@ -158,7 +158,7 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A status that is whole but for a few places, in any depth of it.
+/// A status that is mangled at a few places, at any depth.
 fn nearly_statuses() -> impl Strategy<Value = Value> {
     let change = (any::<Index>(), any::<Index>(), 1..7, anything());
     (memories(), policies(), vec(change, 0..6)).prop_map(|(memory, policy, changes)| {
@@ -195,7 +195,7 @@ proptest! {
         policy in policies(), memory in memories(),
     ) {
         let first = written(&policy, &memory);
-        let read_back = read(&policy, &first).expect("a status is there");
+        let read_back = read(&policy, &first).expect("a status exists");
         prop_assert_eq!(&written(&policy, &read_back), &first);
         prop_assert_eq!(read(&policy, &first), Some(read_back));
     }
@@ -203,7 +203,7 @@ proptest! {
     #[test]
     fn the_status_of_an_invalid_policy_round_trips_byte_for_byte(memory in memories()) {
         let first = as_json(&write_without_policy(&memory, Vec::new(), None));
-        let read_back = read_without_policy(&first).expect("a status is there");
+        let read_back = read_without_policy(&first).expect("a status exists");
         prop_assert_eq!(as_json(&write_without_policy(&read_back, Vec::new(), None)), first);
     }
 
@@ -215,7 +215,7 @@ proptest! {
         let typed: CronFederatedHPAStatus =
             serde_json::from_value(as_json(&status)).expect("a status reads back");
         prop_assert_eq!(&typed, &status);
-        let read_back = read(&policy, &as_json(&status)).expect("a status is there");
+        let read_back = read(&policy, &as_json(&status)).expect("a status exists");
         for entry in &typed.execution_histories {
             let known = read_back.rules.iter().find(|rule| *rule.name == *entry.rule_name);
             let known = known.expect("every entry is read").executions.len();
@@ -246,7 +246,7 @@ proptest! {
             prop_assert!(rule.executions.len() <= 64);
         }
         let first = written(&policy, &memory);
-        let read_back = read(&policy, &first).expect("a status is there");
+        let read_back = read(&policy, &first).expect("a status exists");
         prop_assert_eq!(written(&policy, &read_back), first);
         as_json(&write_without_policy(
             &read_without_policy(&status).unwrap_or_default(),
@@ -282,8 +282,8 @@ proptest! {
         let whole = with_entries(&entries[..2]);
         let mut entries = entries[..2].to_vec();
         entries.insert(place.index(3), mangled);
-        let without = read(&shop(), &whole).expect("a status is there");
-        let mut with = read(&shop(), &with_entries(&entries)).expect("a status is there");
+        let without = read(&shop(), &whole).expect("a status exists");
+        let mut with = read(&shop(), &with_entries(&entries)).expect("a status exists");
         with.rules.retain(|rule| ["up", "down"].contains(&&*rule.name));
         prop_assert_eq!(with, without);
     }
@@ -317,7 +317,7 @@ proptest! {
         for step in steps {
             now += SignedDuration::from_nanos(step);
             let status = status_of(&policy, &memory);
-            let from_status = read(&policy, &status).expect("a status is there");
+            let from_status = read(&policy, &status).expect("a status exists");
             let (wanted, next) = decided(&policy, Some(&memory), now);
             let (restarted, next_restarted) = decided(&policy, Some(&from_status), now);
             prop_assert_eq!(restarted, wanted);
@@ -327,7 +327,7 @@ proptest! {
                 rules.map(|(rule, memory)| next_firing(rule, memory, now)).collect::<Vec<_>>()
             };
             prop_assert_eq!(next_firings(&next_restarted), next_firings(&next));
-            // Nothing carries it out here, so it is assumed to be done.
+            // No test applies the decision, so the decision is assumed to be applied.
             let decision = decision(&policy, Some(&memory), now);
             memory = settle(&policy, decision, &[Outcome::Done], now).memory;
         }

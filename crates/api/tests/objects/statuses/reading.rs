@@ -12,7 +12,7 @@ use crate::statuses::support::{
 use crate::written::{cron_for_autoscaler, cron_for_workload};
 
 fn names(memory: Option<Memory>) -> Vec<String> {
-    let memory = memory.expect("a status is there");
+    let memory = memory.expect("a status exists");
     memory.rules.iter().map(|rule| rule.name.to_string()).collect()
 }
 
@@ -98,7 +98,7 @@ fn a_mangled_fingerprint_or_handled_time_loses_the_handled_state_but_not_the_his
     ] {
         let mut entry = entry_of_up();
         entry[field] = mangled;
-        let memory = read(&shop, &with_entries(&[entry.clone()])).expect("a status is there");
+        let memory = read(&shop, &with_entries(&[entry.clone()])).expect("a status exists");
         assert_eq!(memory.rules[0].fingerprint, Fingerprint::empty(), "{entry}");
         let just_after_nine = at("2026-01-05T09:00:10Z");
         let (wanted, carried_over) = decided(&shop, Some(&memory), just_after_nine);
@@ -138,7 +138,7 @@ fn a_mangled_execution_is_left_out_alone() {
         let mut entry = entry_of_up();
         entry["successfulExecutions"] = json!([mangled, good, mangled]);
         entry["failedExecutions"] = json!([mangled]);
-        let memory = read(&shop(), &with_entries(&[entry])).expect("a status is there");
+        let memory = read(&shop(), &with_entries(&[entry])).expect("a status exists");
         let executions = &memory.rules[0].executions;
         assert_eq!(executions.len(), 1, "{mangled}");
         assert_eq!(executions[0].ending, FiringOutcome::Done(Applied::Replicas(5)), "{mangled}");
@@ -159,7 +159,7 @@ fn both_lists_become_one_with_the_newest_first() {
         failure("2026-01-03T09:00:00Z", "2026-01-03T09:06:00Z"),
         failure("2026-01-05T09:00:00Z", "2026-01-05T09:06:00Z"),
     ]);
-    let memory = read(&shop(), &with_entries(&[entry])).expect("a status is there");
+    let memory = read(&shop(), &with_entries(&[entry])).expect("a status exists");
     let order: Vec<String> =
         memory.rules[0].executions.iter().map(|it| it.executed().to_string()).collect();
     let expected = [
@@ -182,7 +182,7 @@ fn ten_thousand_executions_and_an_endless_message_are_truncated_to_the_schema_li
     let mut entry = entry_of_up();
     entry["successfulExecutions"] = json!(executions);
     entry["failedExecutions"] = json!(executions);
-    let memory = read(&shop(), &with_entries(&[entry])).expect("a status is there");
+    let memory = read(&shop(), &with_entries(&[entry])).expect("a status exists");
     let executions = &memory.rules[0].executions;
     assert_eq!(executions.iter().filter(|it| it.ending.is_success()).count(), 32);
     assert_eq!(executions.len(), 64);
@@ -200,12 +200,12 @@ fn ten_thousand_executions_and_an_endless_message_are_truncated_to_the_schema_li
 }
 
 #[test]
-fn of_two_entries_for_a_rule_the_first_counts_and_those_of_other_rules_are_dropped() {
+fn the_first_entry_of_a_rule_is_used_and_entries_of_other_rules_are_dropped() {
     let mut second = entry_of_up();
     second["successfulExecutions"] = json!([]);
     let gone = json!({ "ruleName": "gone" });
     let status = with_entries(&[gone, entry_of_up(), second]);
-    let memory = read(&shop(), &status).expect("a status is there");
+    let memory = read(&shop(), &status).expect("a status exists");
     assert_eq!(memory.rules.len(), 1);
     assert_eq!(memory.rules[0].executions.len(), 1);
     assert_eq!(names(read_without_policy(&status)), ["gone", "up"]);
@@ -239,7 +239,7 @@ fn a_moved_bound_is_read_from_the_message_of_the_execution() {
         }]})
     };
     for (message, moved) in [(json!("moved"), true), (Value::Null, false), (json!(7), false)] {
-        let memory = read(&policy, &with_entries(&[entry(message)])).expect("a status is there");
+        let memory = read(&policy, &with_entries(&[entry(message)])).expect("a status exists");
         let applied = Applied::bounds(Some(12), Some(12), moved);
         assert_eq!(memory.rules[0].executions[0].ending, FiringOutcome::Done(applied));
     }
@@ -249,7 +249,7 @@ fn a_moved_bound_is_read_from_the_message_of_the_execution() {
 fn a_firing_handled_before_the_clock_was_set_back_does_not_repeat() {
     let mut entry = entry_of_up();
     entry["lastHandledTime"] = json!("2026-01-05T09:00:00Z");
-    let memory = read(&shop(), &with_entries(&[entry])).expect("a status is there");
+    let memory = read(&shop(), &with_entries(&[entry])).expect("a status exists");
     for again in ["2026-01-05T08:59:52Z", "2026-01-05T09:00:00Z", "2026-01-05T09:00:01Z"] {
         assert_eq!(decided(&shop(), Some(&memory), at(again)).0, None, "{again}");
     }
@@ -259,10 +259,10 @@ fn a_firing_handled_before_the_clock_was_set_back_does_not_repeat() {
 fn a_rule_that_was_unusable_for_a_while_keeps_its_history_and_does_not_fire_for_that_time() {
     let broken =
         policy(&cron_for_workload("  - {name: up, schedule: 'at nine', targetReplicas: 5}\n"));
-    let memory = read(&broken, &with_entries(&[entry_of_up()])).expect("a status is there");
+    let memory = read(&broken, &with_entries(&[entry_of_up()])).expect("a status exists");
     let (_, memory) = decided(&broken, Some(&memory), at("2026-01-05T08:30:00Z"));
     let status = status_of(&broken, &memory);
-    let repaired = read(&shop(), &status).expect("a status is there");
+    let repaired = read(&shop(), &status).expect("a status exists");
     assert_eq!(repaired.rules[0].executions.len(), 1);
     assert_eq!(decided(&shop(), Some(&repaired), at("2026-01-05T09:00:10Z")).0, None);
     assert!(now() > repaired.rules[0].handled);

@@ -22,7 +22,7 @@ pub(crate) fn at(text: &str) -> Timestamp {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The present of these tests, a Monday, between all firings.
+/// The current time of these tests, a Monday, between all firings.
 pub(crate) fn now() -> Timestamp {
     at("2026-01-05T10:00:30Z")
 }
@@ -57,7 +57,7 @@ pub(crate) fn executed_at(scheduled: &str, replicas: u32) -> Execution {
     executed(scheduled, scheduled, FiringOutcome::Done(Applied::Replicas(replicas)))
 }
 
-/// The memory of the rule at `index`, handled until a minute before [`now`].
+/// The state of the rule at `index`, handled until a minute before [`now`].
 pub(crate) fn rule_memory(policy: &CronScaling, index: usize, list: &[Execution]) -> RuleMemory {
     let handled = at("2026-01-05T10:00:00Z");
     RuleMemory::beginning(&policy.rules[index], handled).with_executions(list.iter().cloned())
@@ -67,7 +67,7 @@ pub(crate) fn status_of(policy: &CronScaling, memory: &Memory) -> Value {
     as_json(&write(policy, memory, now(), Vec::new(), Some(1)))
 }
 
-/// The status as the API server would have it, which it would take.
+/// The status as JSON, checked against the schema of the API server.
 pub(crate) fn as_json(status: &CronFederatedHPAStatus) -> Value {
     let value = serde_json::to_value(status).expect("a status is JSON");
     let complaints = against_schema("CronFederatedHPA", &value);

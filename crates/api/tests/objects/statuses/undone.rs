@@ -10,7 +10,7 @@ use crate::written::{cron_for, cron_for_workload};
 const SAID: &str = "another writer has set replicas to 2 since";
 const NINE: &str = "2026-01-05T09:00:00Z";
 
-/// A memory of a rule that has applied this at nine, which was undone.
+/// The policy state after another field manager replaced this value, which a rule applied at nine.
 fn undone(rule: RuleMemory, applied: Applied) -> Memory {
     let mut rule = rule.with_executions([executed(NINE, NINE, FiringOutcome::Done(applied))]);
     rule.undone = UndoneValue::parse(at(NINE), SAID).map(Box::new);
@@ -22,7 +22,7 @@ fn a_firing_that_was_undone_needs_attention_before_and_after_a_restart() {
     let policy =
         policy(&cron_for_workload("  - {name: up, schedule: '0 9 * * *', targetReplicas: 5}\n"));
     let memory = undone(RuleMemory::beginning(&policy.rules[0], at(NINE)), Applied::Replicas(5));
-    let kept = read(&policy, &status_of(&policy, &memory)).expect("it was written");
+    let kept = read(&policy, &status_of(&policy, &memory)).expect("a written status");
     assert_eq!(kept, memory);
     let [active, ready] = condition_states(Some(&policy), &[], None, Some(&kept));
     assert!(active.holds && ready.needs_attention());
@@ -49,7 +49,7 @@ fn a_moved_bound_and_an_undone_one_are_reported_together() {
         let message = &status["executionHistories"][0]["successfulExecutions"][0]["message"];
         let before = if moved { "maxReplicas was moved to 5 to fit minReplicas; " } else { "" };
         assert_eq!(*message, format!("{before}{SAID}"));
-        assert_eq!(read(&policy, &status).expect("it was written"), memory);
+        assert_eq!(read(&policy, &status).expect("a written status"), memory);
     }
 }
 
@@ -59,13 +59,13 @@ fn a_known_writer_has_advice_in_the_status_and_in_the_condition() {
         policy(&cron_for_workload("  - {name: up, schedule: '0 9 * * *', targetReplicas: 5}\n"));
     let rule = RuleMemory::beginning(&policy.rules[0], at(NINE));
     let mut memory = undone(rule, Applied::Replicas(5));
-    let of_rule = memory.rules[0].undone.as_deref_mut().expect("it is undone");
+    let of_rule = memory.rules[0].undone.as_deref_mut().expect("an undone value");
     of_rule.by = Some("argocd-controller".into());
     let expected = format!("{SAID}; Argo CD applies its repository");
     let [_, ready] = condition_states(Some(&policy), &[], None, Some(&memory));
     assert!(ready.message.contains(&expected), "{}", ready.message);
     let status = status_of(&policy, &memory);
     assert!(status.to_string().contains(&expected), "{status}");
-    let kept = read(&policy, &status).expect("it was written");
+    let kept = read(&policy, &status).expect("a written status");
     assert_eq!(status_of(&policy, &kept), status, "after a restart");
 }

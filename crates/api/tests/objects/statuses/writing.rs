@@ -185,7 +185,7 @@ fn an_invalid_object_keeps_its_histories_and_has_no_next_firing() {
     let shop = shop();
     let memory =
         Memory { rules: vec![rule_memory(&shop, 0, &[executed_at("2026-01-05T09:00:00Z", 5)])] };
-    let memory = read_without_policy(&status_of(&shop, &memory)).expect("a status is there");
+    let memory = read_without_policy(&status_of(&shop, &memory)).expect("a status exists");
     let status = as_json(&write_without_policy(&memory, Vec::new(), Some(2)));
     let expected = json!({
         "observedGeneration": 2,
@@ -199,7 +199,7 @@ fn an_invalid_object_keeps_its_histories_and_has_no_next_firing() {
         }, { "ruleName": "down" }, { "ruleName": "lunch" }],
     });
     assert_eq!(status, expected);
-    let again = read_without_policy(&status).expect("a status is there");
+    let again = read_without_policy(&status).expect("a status exists");
     assert_eq!(as_json(&write_without_policy(&again, Vec::new(), Some(2))), status);
 }
 

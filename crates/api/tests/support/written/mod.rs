@@ -1,4 +1,4 @@
-//! Shared by all tests of reading and checking: text in, findings out.
+//! Functions for all tests of reading and checking, from a text to its findings.
 
 #![allow(dead_code, reason = "each test file uses its part of these")]
 
@@ -12,7 +12,7 @@ use almanac_engine::cron_scaling::CronScaling;
 use almanac_engine::scheduled_capacity::ScheduledCapacity;
 use jiff::Timestamp;
 
-/// The present of these tests.
+/// The current time of these tests.
 pub(crate) fn now() -> Timestamp {
     // 2026-01-05T00:00:00Z, a Monday.
     Timestamp::constant(1_767_571_200, 0)
@@ -28,8 +28,8 @@ pub(crate) fn check(text: &str) -> (Reading, Vec<CheckedObject>, Vec<PlacedFindi
     (reading, everything.objects, everything.findings)
 }
 
-/// An object means the same whether a file or an API server gives it: so it is with every object that
-/// any of the tests makes, but for those with fields we do not know.
+/// Checks that an object has the same result from a file and from an API server. Objects with unknown fields are
+/// skipped.
 fn assert_same_from_an_api_server(reading: &Reading, context: CheckContext<'_>) {
     for object in &reading.objects {
         let as_json = object.node.to_json();
@@ -42,14 +42,14 @@ fn assert_same_from_an_api_server(reading: &Reading, context: CheckContext<'_>) 
     }
 }
 
-/// The one object of a text.
+/// The only object of a text, checked.
 pub(crate) fn check_one(text: &str) -> CheckedObject {
     let (_, mut checked, findings) = check(text);
     assert_eq!(checked.len(), 1, "{text}\n{findings:#?}");
     checked.remove(0)
 }
 
-/// The cron rules of an object, if any of it can be used.
+/// The usable cron rules of an object; `None` for an unusable object.
 pub(crate) fn cron_rules_of(object: &CheckedObject) -> Option<&CronScaling> {
     match object.slim.as_ref()? {
         Slim::CronScaling(object) => object.policy.as_deref(),
@@ -57,7 +57,7 @@ pub(crate) fn cron_rules_of(object: &CheckedObject) -> Option<&CronScaling> {
     }
 }
 
-/// The schedule of an object, if it can be used.
+/// The schedule of an object; `None` for an unusable object.
 pub(crate) fn schedule_of(object: &CheckedObject) -> Option<&ScheduledCapacity> {
     match object.slim.as_ref()? {
         Slim::ScheduledCapacity(object) => object.policy.as_deref(),
@@ -65,7 +65,7 @@ pub(crate) fn schedule_of(object: &CheckedObject) -> Option<&ScheduledCapacity> 
     }
 }
 
-/// Whether the content of an object can be used, as far as it goes.
+/// Whether any part of an object is usable.
 pub(crate) fn is_usable(object: &CheckedObject) -> bool {
     match &object.slim {
         Some(Slim::CronScaling(object)) => object.policy.is_some(),
@@ -101,7 +101,7 @@ pub(crate) fn findings(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The findings without their places.
+/// Every finding as one line, without its location.
 pub(crate) fn messages(text: &str) -> Vec<String> {
     let (_, _, findings) = check(text);
     findings.iter().map(|placed| format!("{} {}", placed.finding.code, placed.finding)).collect()
@@ -125,7 +125,7 @@ pub(crate) fn fails_only(text: &str, expected: &str) {
     fails(text, &[expected]);
 }
 
-/// Expects one finding that begins like this, without its location.
+/// Expects a single finding that starts with this text, without its location.
 #[track_caller]
 pub(crate) fn fails_like(text: &str, beginning: &str) {
     let message = only_message(text);
@@ -145,13 +145,13 @@ pub(crate) fn cron_for_workload(rules: &str) -> String {
     cron_for("{apiVersion: apps/v1, kind: Deployment, name: shop}", rules)
 }
 
-/// The same for a `FederatedHPA`.
+/// A `CronFederatedHPA` for a `FederatedHPA` with the given rules.
 pub(crate) fn cron_for_autoscaler(rules: &str) -> String {
     let reference = "{apiVersion: autoscaling.karmada.io/v1alpha1, kind: FederatedHPA, name: shop}";
     cron_for(reference, rules)
 }
 
-/// The same for any reference.
+/// A `CronFederatedHPA` with any target reference and the given rules.
 pub(crate) fn cron_for(reference: &str, rules: &str) -> String {
     format!(
         "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata:\n  \

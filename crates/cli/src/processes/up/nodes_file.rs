@@ -34,7 +34,7 @@ pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {
     File::open(path)
         .and_then(|file| file.take(most).read_to_end(&mut bytes))
         .with_context(failed)?;
-    Ok(Source::of_bytes(name, bytes))
+    Ok(Source::from_bytes(name, bytes))
 }
 
 /// The nodes that a text describes.

@@ -138,7 +138,7 @@ fn bounds_set_by_two_rules_at_the_same_time_are_one_write() -> TestResult {
 fn a_lower_bound_of_zero_is_set_where_the_api_server_accepts_it() -> TestResult {
     on_stage(async |cluster| {
         let info = cluster.client().apiserver_version().await?;
-        let version = KubernetesMinor::of_server(&info.major, &info.minor);
+        let version = KubernetesMinor::from_server(&info.major, &info.minor);
         if version < Some(KubernetesMinor::SCALES_TO_ZERO) {
             let words = "0 needs Kubernetes 1.37 or newer";
             let is_reported = |status: &Value| condition(status, "Ready")[2].contains(words);

@@ -1,5 +1,5 @@
-//! The queries that are refused, with their findings; the queries that Almanac evaluates; and the reasons that others
-//! need a Prometheus.
+//! The refused queries with their findings, the queries that Almanac evaluates, and the reasons that other queries need
+//! a Prometheus.
 
 use super::*;
 
@@ -131,7 +131,7 @@ fn a_short_query_with_large_patterns_is_refused() {
         finding.message.contains("is too large, or takes too long to compile: 256 KiB"),
         "{finding:?}"
     );
-    // Go does not repeat what is repeated, nor anything more than a thousand times.
+    // Go rejects nested repetitions, and repetitions of more than a thousand times.
     for pattern in ["[a-b]{1000}{50}", "([a-b]{1000}){50}", "[a-b]{1001}"] {
         let query = format!("karpenter_scheduled_capacity{{name=~\"{pattern}\"}}");
         let finding = checked(&query).unwrap_err();

@@ -1,11 +1,11 @@
-//! Policies in the document of Volcano's agent at a level at which it does not read them, as after a slip of the
-//! indentation. Content of others has neither a key of this name nor the fields of a policy.
+//! Policies at a level of the document at which Volcano's agent does not read policies, such as after wrong
+//! indentation. Other content of the document has neither a key of this name nor the fields of a policy.
 
 use crate::finding::{Code, Finding, Path};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES};
 use crate::reading::{Entry, Node, Value};
 
-/// The fields by which a policy is recognized where none is expected.
+/// The fields that identify a misplaced policy.
 const OF_POLICY: [&str; 3] = ["startTime", "endTime", "targetQoSLevel"];
 
 /// The fix for a misplaced policy.
@@ -19,11 +19,11 @@ enum Level {
     Nodes,
     /// An entry for some nodes.
     Entry,
-    /// Nothing: it belongs to others.
+    /// Nothing to this reader: the value belongs to other features.
     Other,
 }
 
-/// Reports lists of policies, and policies, that are not where they are read.
+/// Reports lists of policies, and policies, at levels at which the agent does not read them.
 pub(super) fn report_misplaced(root: &Node, findings: &mut Vec<Finding>) {
     look_into(root, &Path::Root, Level::Root, findings);
 }
@@ -62,7 +62,7 @@ fn look_into_entry(entry: &Entry, path: &Path<'_>, level: Level, findings: &mut 
         }
         (Level::Root, GLOBAL) => Level::Global,
         (Level::Root, NODES) => Level::Nodes,
-        // Another check reports a key of ours in other letter case.
+        // Another check reports a key of ours in another letter case.
         (Level::Root, key) if [GLOBAL, NODES].iter().any(|it| it.eq_ignore_ascii_case(key)) => {
             return;
         }

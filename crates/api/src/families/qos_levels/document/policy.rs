@@ -1,4 +1,4 @@
-//! From the items of a list to its policies.
+//! Converts the items of a list to policies.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,8 +22,8 @@ use crate::shape::Shape;
 /// The default interval at which a policy is evaluated again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
-/// The shortest interval.
-const SHORTEST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
+/// The minimum interval between evaluations of a policy.
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
 /// The required fields of a policy, each with a description of its value.
 const REQUIRED: [(&str, &str); 4] = [
@@ -35,7 +35,7 @@ const REQUIRED: [(&str, &str); 4] = [
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::from_schema(&policy_schema()));
 
-/// The fields of a policy.
+/// The names of the fields of a policy.
 pub(super) fn fields() -> impl Iterator<Item = &'static str> {
     let others = ["name", "enable", "timeZone", "checkInterval", "matchLabels", "matchExpressions"];
     REQUIRED.iter().map(|(name, _)| *name).chain(others)
@@ -80,8 +80,8 @@ pub(super) fn check_policies(
     (are_sound && policies.len() == items.len()).then_some(policies)
 }
 
-/// Fields that the design does not have are no reason to reject a policy: a later version may have them. One that
-/// looks like a slip is reported.
+/// Unknown fields do not make a policy invalid: a later version may define them. A field that looks like a typo is
+/// reported.
 fn as_of_others(mut finding: Finding) -> Finding {
     if finding.code == Code::UnknownField {
         finding.code = Code::IgnoredField;
@@ -90,7 +90,7 @@ fn as_of_others(mut finding: Finding) -> Finding {
     finding
 }
 
-/// Reports the required fields that are absent, and returns whether any is.
+/// Reports the required fields that are absent, and returns whether any is absent.
 fn report_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
     if !matches!(item.value, Value::Map(_)) {
         return true;
@@ -106,7 +106,7 @@ fn report_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> 
             .position(|it| it.code == Code::UnknownField && it.fix.as_deref() == Some(&*meant));
         let slip = slip.map(|slip| findings.remove(slip));
         findings.push(match slip {
-            // The field is there, but for its name.
+            // The field is present under a misspelled name.
             Some(slip) => {
                 let message = format!("Required value: this field is called {name}");
                 let is_certain = slip.replacement.is_some();
@@ -157,7 +157,7 @@ fn check_windows(
     let (start, end) = (written.start_time.as_deref(), written.end_time.as_deref());
     let parsed = match (start, end) {
         (Some(start), Some(end)) => DailyWindow::parse(start, end),
-        // Each is checked by itself too, so a mistake in it is reported although the other one is absent.
+        // Each boundary is also checked alone, so a mistake in one is reported although the other is absent.
         (Some(start), None) => DailyWindow::parse(start, "24:00"),
         (None, Some(end)) => DailyWindow::parse(other_than(end), end),
         (None, None) => return None,
@@ -178,7 +178,7 @@ fn check_windows(
     None
 }
 
-/// A start with which an end is valid if it is one at all.
+/// A start that makes any valid end form a valid window.
 fn other_than(end: &str) -> &'static str {
     if end == "00:00" { "12:00" } else { "00:00" }
 }
@@ -232,7 +232,7 @@ fn check_interval(
             let why = "is not a duration; write one such as 30s or 1m30s";
             Finding::new(Code::Duration, field, format!("Invalid value: {quoted}: {why}"))
         }
-        Some(interval) if interval < SHORTEST_INTERVAL => {
+        Some(interval) if interval < MIN_INTERVAL => {
             let message = format!("Invalid value: {quoted}: must be at least 1s");
             let is_number = written.is_some_and(Json::is_number);
             let fix =
