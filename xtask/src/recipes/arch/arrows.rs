@@ -1,4 +1,4 @@
-//! The dependencies between crates: the table has all of them, and no others, and the diagram in ARCHITECTURE.md
+//! The dependencies between crates: the table lists exactly the real dependencies, and the diagram in ARCHITECTURE.md
 //! has the rows of the table.
 //!
 //! Normal and build dependencies are checked; dev-dependencies, and packages outside `crates/` (tests,
@@ -10,13 +10,13 @@ use super::map::MAP;
 use super::{Finding, read};
 use crate::workspace::Workspace;
 
-/// A crate, and the crates it depends on.
+/// A crate and its dependencies.
 type Row = (&'static str, &'static [&'static str]);
 
-/// The crates in a diagram, each with those it depends on.
+/// The crates in a diagram, each with its dependencies.
 type Diagram<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// Every crate and the crates it depends on, as in ARCHITECTURE.md: all of these, and only these.
+/// Every crate and its complete list of dependencies, as in ARCHITECTURE.md.
 const ARROWS: &[Row] = &[
     ("almanac-calendar", &[]),
     ("almanac-expressions", &["almanac-calendar"]),
@@ -47,7 +47,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The dependencies that the table does not have.
+/// The dependencies that are missing in the table.
 fn compare(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in &workspace.members {
@@ -86,7 +86,7 @@ fn compare(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     findings
 }
 
-/// The rows and the dependencies of the table that are not there.
+/// The rows and the dependencies of the table that do not exist.
 fn missing(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, allowed) in arrows {
@@ -134,7 +134,8 @@ fn drawn_name(package: &str) -> &str {
     if package == "almanac" { "cli" } else { package.trim_start_matches("almanac-") }
 }
 
-/// The diagram of the map: the first block below the heading of the crates. A line that begins with a dash divides it.
+/// The diagram of the map: the first block below the heading of the crates. A line that starts with a dash divides the
+/// diagram.
 fn diagram(map: &str) -> Diagram<'_> {
     let section = map.split("\n## Crates\n").nth(1).unwrap_or_default();
     let lines = section.split("```").nth(1).unwrap_or_default().lines().map(str::trim);

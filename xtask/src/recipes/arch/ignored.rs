@@ -1,4 +1,4 @@
-//! No test is switched off: one that does not run is not a pass.
+//! No test is disabled: a test that does not run is not a pass.
 
 use super::Finding;
 use crate::source;

@@ -1,7 +1,7 @@
 //! ARCHITECTURE.md, DESIGN.md and the page of each crate name files that exist, and the map stays short.
 //!
-//! The page of a crate is the `//!` of its root file. A name in backticks counts as a path if it has a `/` or ends in
-//! `.rs`. It begins at the root of the repository, at the directory in the heading above it or, in the page of a
+//! The page of a crate is the `//!` of its root file. A name in backticks counts as a path if it contains a `/` or ends
+//! in `.rs`. A path starts at the root of the repository, at the directory in the heading above or, in the page of a
 //! crate, at the crate or its `src`. Links and commands in documents are checked elsewhere.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 pub(super) const MAP: &str = "ARCHITECTURE.md";
 const DECISIONS: &str = "DESIGN.md";
 
-/// A map that takes longer to read than this is not read.
+/// The maximum size of the map. Nobody reads a longer map.
 const MOST_BYTES: usize = 15_000;
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
@@ -52,7 +52,7 @@ fn check_size(map: &str) -> Option<Finding> {
     (map.len() > MOST_BYTES).then(|| Finding::error(MAP, message()))
 }
 
-/// The paths in a text that lead nowhere, from the root, the heading above or any of the bases.
+/// The paths in a document that do not exist below the root, the heading above or any of the bases.
 fn check_paths(
     place: &str,
     text: &str,
@@ -85,7 +85,7 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The page of a crate, with each line where it is in the file.
+/// The page of a crate, with the line numbers of the file.
 fn page(root_file: &str) -> String {
     let lines = root_file.lines().map(|line| line.strip_prefix("//!").unwrap_or_default().trim());
     lines.collect::<Vec<_>>().join("\n")

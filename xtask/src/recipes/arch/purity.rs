@@ -1,8 +1,8 @@
 //! The pure crates: no clock, no await, no hash order, no I/O, no time zones except for jiff's own.
 //!
-//! Clippy enforces most of it, through a `clippy.toml` in each pure crate. This check covers what clippy cannot see:
-//! that those files are there and agree, that no source switches them off or is asynchronous, and what the crates are
-//! built with.
+//! Clippy enforces most of these rules, through a `clippy.toml` in each pure crate. This check covers what clippy
+//! cannot see: that those files exist and agree, that no source disables the rules or is asynchronous, and the
+//! dependencies of the crates.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ use crate::workspace::{Member, Workspace};
 /// A crate that must be pure.
 struct Pure {
     package: &'static str,
-    /// Crates of [`IMPURE`] that it may still be built with.
+    /// The crates of [`IMPURE`] that this crate may depend on.
     may_use: &'static [&'static str],
 }
 
@@ -33,7 +33,7 @@ const PURE: &[Pure] = &[
     Pure { package: "almanac-forecast", may_use: OBJECT_TYPES },
 ];
 
-/// The crates that no pure crate is built with, directly or through others.
+/// The crates that no pure crate depends on, directly or indirectly.
 const IMPURE: &[&str] = &[
     "async-std",
     "hyper",
@@ -54,7 +54,7 @@ const HOST_ZONE_FEATURES: &[&str] = &["tz-system", "tzdb-zoneinfo"];
 /// The crate whose `clippy.toml` the others must repeat.
 const MODEL: &str = "almanac-calendar";
 
-/// A crate as built into another, with the features it is built with.
+/// A dependency of a crate, with the enabled features.
 #[derive(Debug, PartialEq, Eq)]
 struct Built {
     name: String,
@@ -152,8 +152,8 @@ fn check_build(place: &str, pure: &Pure, built: &[Built]) -> Vec<Finding> {
     findings
 }
 
-/// Everything that goes into a member when it is built by itself. (Built together with others,
-/// features add up; that is not this member's concern.)
+/// All dependencies of a member that is built alone. (In a build with other members, features add up; this check
+/// ignores that.)
 fn built_with(workspace: &Workspace, member: &Member) -> anyhow::Result<Vec<Built>> {
     let step = Step::cargo(&["tree", "--edges", "normal", "--prefix", "none"]).with([
         "--format",

@@ -2,11 +2,11 @@
 
 use super::Finding;
 
-/// Beyond this a file is worth splitting; beyond the limit it must be.
+/// The number of lines above which a file causes a warning.
 const COMFORTABLE_LINES: usize = 400;
 const MOST_LINES: usize = 600;
 
-/// Marks of unfinished work. (Put together here, so that this file does not hold them.)
+/// Marks of unfinished work, each in two parts, so that this file does not contain the marks.
 const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME")];
 
 pub(super) fn check(place: &str, text: &str) -> Vec<Finding> {

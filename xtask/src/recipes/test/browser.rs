@@ -1,5 +1,5 @@
-//! The requirements of the tests of pages: a browser, and npm for the rules they check the pages with. Installs
-//! missing ones where that is allowed.
+//! The requirements of the tests of pages: a browser, and npm for the rules that the pages are checked with. Installs
+//! missing programs where that is allowed.
 
 use std::process::{Command, Stdio};
 
@@ -9,7 +9,7 @@ pub(super) const BROWSER: &str = "browser_";
 /// The packages of Debian and Ubuntu have the names of their programs.
 const PROGRAMS: [&str; 2] = ["chromium", "npm"];
 
-/// Why the tests of pages cannot run; `None` if they can.
+/// The reason that the tests of pages cannot run; `None` if they can.
 pub(super) fn why_not() -> Option<String> {
     why_not_with(&PROGRAMS, is_there, install)
 }
@@ -35,7 +35,7 @@ fn is_there(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Returns the last line of the error output.
+/// Installs the programs; returns the last line of the error output if that fails.
 fn install(programs: &[&str]) -> String {
     println!("\ninstalling with apt-get: {}", programs.join(", "));
     let install = format!("apt-get update -qq && apt-get install -y -qq {}", programs.join(" "));
