@@ -1,4 +1,4 @@
-//! Checks that the records and the memory of cron rules agree.
+//! Checks that the records and the policy state of cron rules agree.
 
 use almanac_engine::cron_scaling::{
     CronRule, CronScaling, Execution, FiringOutcome, MAX_COUNTED, Memory, Recorded, RuleMemory,
@@ -7,11 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
 
-/// Checks what was recorded between two memories of the same rules, at `now`.
+/// Checks the records between two policy states of the same rules, at `now`.
 ///
-/// Every new entry of a rule's history was recorded, once and in order. Anything recorded that is
-/// not in the history had no room there. A failed attempt was recorded exactly where the rule's
-/// attempts have grown.
+/// Every new entry of a rule's history was recorded, once and in order. Recorded executions that are missing in the
+/// history exceeded its limit. A failed attempt was recorded exactly if the number of the rule's attempts has grown.
 pub(crate) fn check_recorded(
     violations: &mut Violations,
     policy: &CronScaling,
@@ -77,7 +76,7 @@ fn check_endings(
     });
 }
 
-/// The firings recorded as missed together: all from the first to the last.
+/// The firings in a record of several missed firings: all from the first to the last.
 fn missed(
     violations: &mut Violations,
     rule: &CronRule,

@@ -15,21 +15,21 @@ use crate::cron_write::applied_to;
 /// A turn of cron rules that was opened and closed.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedTurn<'a> {
-    /// The rules when it was opened.
+    /// The rules at the opening of the turn.
     pub policy: &'a CronScaling,
-    /// The instant at which it was opened.
+    /// The instant of the opening.
     pub opened_at: Timestamp,
     /// The decision.
     pub decision: &'a Decision,
     /// The outcome of each action.
     pub outcomes: &'a [Outcome],
-    /// The instant at which it was closed.
+    /// The instant of the closing.
     pub closed_at: Timestamp,
-    /// Its result.
+    /// The result of the turn.
     pub turn: &'a Turn,
-    /// The memory afterwards.
+    /// The policy state after the turn.
     pub memory: &'a Memory,
-    /// The world afterwards.
+    /// The world after the turn.
     pub world: &'a World,
 }
 
@@ -86,7 +86,7 @@ fn is_done(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
         })
 }
 
-/// Whether a firing is still being tried. A withdrawn write is not an attempt.
+/// Whether a firing still has attempts. A withdrawn write is not an attempt.
 fn is_kept(
     before: &RuleMemory,
     after: &RuleMemory,
@@ -157,7 +157,7 @@ fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
     recorded.collect()
 }
 
-/// The effects are the fields set by this turn, each with its value in the world afterwards.
+/// The effects are the fields set by this turn, each with its value in the world after the turn.
 fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let target = closed.policy.target.identity();
     let mut left: Vec<&Effect> = closed.turn.effects.iter().collect();

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::Violations;
 
-/// Checks what was decided for a placement at `now`.
+/// Checks the decision for a placement at `now`.
 #[must_use]
 pub fn check_placement(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
@@ -23,7 +23,7 @@ pub fn check_placement(input: &Input<'_>, now: Timestamp, decision: &Decision) -
     violations
 }
 
-/// Whether a taint counts against a cluster.
+/// Whether a taint affects a cluster.
 fn counts(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
@@ -53,8 +53,8 @@ struct Matches {
     spent: usize,
 }
 
-/// The result of the predicates for a cluster in this number of steps, given the scores that have not expired. Of
-/// several predicates each has a part of the steps that those before it leave.
+/// The result of the predicates for a cluster in this number of steps, given the scores that have not expired. With
+/// several predicates, each gets a share of the steps that the earlier predicates did not use.
 fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Timestamp) -> Matches {
     let scores = |object: &str| {
         let scores = input.scores.get(object)?.get(candidate.name)?;
@@ -87,9 +87,9 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
     Matches { holds, spent: steps - left }
 }
 
-/// Whether the predicates let each cluster be selected. Each may take its share of the steps; those that need more
-/// get an equal share of the rest. If that is still too little, a cluster stays selected or unselected, unless it
-/// takes more than any cluster may, and others do not.
+/// Whether the predicates match each cluster. Each cluster may use its share of the steps; clusters that need more get
+/// an equal share of the remaining steps. If that is still too little, a cluster stays selected or unselected, unless
+/// the cluster alone exceeds the maximum for any cluster.
 fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
     const IN_ALL: usize = 5_000_000;
     let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MOST_STEPS);
@@ -127,8 +127,8 @@ fn may_be_selected(
         && (candidate.is_selected || !counts(input, candidate, TaintEffect::NoSelectIfNew, now))
 }
 
-/// The total of each cluster that may be selected, and whether it is shunned. In fractions that are compared
-/// crosswise, not as the engine has them.
+/// The total of each cluster that may be selected, and whether the cluster is shunned. Fractions are compared by
+/// cross-multiplication, unlike in the engine.
 fn totals<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, (i64, bool)> {
     let let_through = let_through(input, now);
     let eligible: Vec<(usize, &Candidate<'a>)> = input
@@ -267,8 +267,8 @@ fn check_groups(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     });
 }
 
-/// The selected clusters, each in the first group whose selector it fits, or else in one without a name; in the order
-/// of the groups, up to the number of clusters together. One group is there in any case.
+/// The selected clusters, each in the first group whose selector matches, or else in a group without a name. The groups
+/// keep their order, and contain at most the number of clusters together. At least one group exists.
 fn divided(input: &Input<'_>, decision: &Decision) -> Vec<(Arc<str>, Vec<Arc<str>>)> {
     let of_policy = &input.policy.groups;
     let mut members: Vec<Vec<Arc<str>>> = vec![Vec::new(); of_policy.len() + 1];
@@ -286,7 +286,7 @@ fn divided(input: &Input<'_>, decision: &Decision) -> Vec<(Arc<str>, Vec<Arc<str
     if divided.is_empty() { vec![Default::default()] } else { divided }
 }
 
-/// Carries the writes out one by one, and looks for what stays selected after each of them.
+/// Applies the writes one by one, and checks the selected clusters after each write.
 fn check_writes(violations: &mut Violations, input: &Input<'_>, decision: &Decision) {
     let before = selected_before(input);
     let stays: Vec<&str> =
@@ -347,7 +347,7 @@ fn check_waking(
     now: Timestamp,
     decision: &Decision,
 ) {
-    // A cluster given up now, if it may not come back, is not in it.
+    // A cluster that is deselected now and cannot be selected again is not included.
     let stays = |let_through: &_, candidate: &Candidate<'_>, at: Timestamp| {
         let is_new = decision.clusters.binary_search(candidate.name).is_err();
         let is_costly = decision.costly.contains_key(candidate.name);
@@ -389,7 +389,7 @@ fn check_waking(
             format!("wakes at {wake_at}, when nothing ends: {ends:?}")
         });
     }
-    // The end of what expressions do not come to read may make no difference.
+    // The expiry of scores that no expression reads makes no difference.
     let shunned = |it: &Candidate<'_>, at| counts(input, it, TaintEffect::PreferNoSelect, at);
     let is_slept_over =
         |end: &&Timestamp| **end > now && decision.wake_at.is_none_or(|it| it > **end);

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::Violations;
 
-/// Checks what was decided for the pods that follow a `ConfigMap` at `now`.
+/// Checks the decision for the pods that follow a `ConfigMap` at `now`.
 #[must_use]
 pub fn check_qos_levels(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
@@ -105,7 +105,7 @@ fn check_pod(
     });
 }
 
-/// The level that the user of a pod wrote last, empty for none: the current one, unless it is the applied one.
+/// The original level of a pod, empty for none: the current level, unless that is the applied level.
 fn word_of_user(found: &QosAnnotations) -> String {
     let text = |it: &Option<Arc<str>>| it.as_deref().unwrap_or_default().to_owned();
     let is_ours = match (&found.applied, &found.original) {

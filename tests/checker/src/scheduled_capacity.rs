@@ -9,7 +9,7 @@ use crate::Violations;
 /// A year, possibly with a leap day.
 const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// Checks what was decided for a schedule at `now`.
+/// Checks the decision for a schedule at `now`.
 #[must_use]
 pub fn check_scheduled_capacity(
     input: &Input<'_>,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::Violations;
 
-/// Checks what was decided for a policy for units at `now`.
+/// Checks the decision for a policy for units at `now`.
 #[must_use]
 pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();

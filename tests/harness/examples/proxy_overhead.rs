@@ -1,5 +1,5 @@
-//! The overhead of a request through the proxy, and what an idle API server writes by itself.
-//! `cargo run -p almanac-harness --example proxy_overhead`
+//! The overhead of a request through the proxy, and the writes of an idle API server. `cargo run -p almanac-harness
+//! --example proxy_overhead`
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ async fn main() -> Result<()> {
     let direct = plane.client()?;
     let proxy = FaultProxy::start(direct.clone())?;
     let behind = client_for(&proxy.kubeconfig())?;
-    // Alternating, so that other load on the machine affects both.
+    // The requests alternate, so that other load on the machine affects both clients.
     for round in 1..=3 {
         for (name, client) in [("direct", &direct), ("proxy", &behind)] {
             let (get, patch) = (gets(client).await?, patches(client, round).await?);

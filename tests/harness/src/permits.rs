@@ -1,7 +1,7 @@
-//! Permits for control planes: how many run at a time, by the memory they take, and how many start at a
-//! time, by the processors. All test processes of this user share them.
+//! Permits for control planes: the memory limits the number that run at the same time, and the processors limit the
+//! number that start at the same time. All test processes of this user share the permits.
 //!
-//! A permit is a lock on a file, which the kernel releases when its process ends, however it ends.
+//! A permit is a lock on a file. The kernel releases the lock when the process ends, even if the process is killed.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,18 +15,20 @@ use anyhow::{Context as _, Result};
 const KIBIBYTES_EACH: usize = 500_000;
 /// The permits that a control plane with all components takes.
 const WHOLE: usize = 2;
-/// With six on two busy processors, an agent took fourteen seconds to be in place, and tests with deadlines failed.
+/// The permits per processor. With six control planes on two busy processors, an agent took 14 seconds to start, and
+/// tests with deadlines failed.
 const STEADY_A_PROCESSOR: usize = 2;
-/// Most tests wait, though, and leave the processors idle: then there may be more.
+/// The permits per processor while the processors are idle, because most tests wait.
 const AT_MOST_A_PROCESSOR: usize = 6;
-/// The machine is idle if programs waited for a processor during at most this share of `LATELY`.
+/// The machine counts as idle if programs waited for a processor during at most this share of `LATELY`.
 const IDLE: f64 = 0.25;
-/// The time over which the load is measured: a control plane that has just begun to start shows in it.
+/// The time over which the load is measured. It includes the load of a control plane that has just started.
 const LATELY: Duration = Duration::from_secs(1);
-/// Short enough not to be felt, long enough to leave the processors to the control planes.
+/// The interval between two attempts: short compared with a test, and long enough to leave the processors to the
+/// control planes.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
-/// The permit, which is returned when this is dropped.
+/// A permit. Dropping the value returns the permit.
 #[derive(Debug)]
 pub(crate) struct Permit(#[expect(dead_code, reason = "the files are locked")] Vec<File>);
 
@@ -37,7 +39,7 @@ pub(crate) async fn to_run(is_whole: bool) -> Result<Permit> {
     take("running", Limit { steady, all }, if is_whole { WHOLE } else { 1 }).await
 }
 
-/// Waits until a control plane may start: that takes processors, for some seconds.
+/// Waits until a control plane may start. A start uses processors for some seconds.
 pub(crate) async fn to_start() -> Result<Permit> {
     take("starting", Limit::new(processors()), 1).await
 }
@@ -45,9 +47,9 @@ pub(crate) async fn to_start() -> Result<Permit> {
 /// The number of permits.
 #[derive(Clone, Copy, Debug)]
 struct Limit {
-    /// At any time.
+    /// The permits at any time.
     steady: usize,
-    /// While the processors are idle.
+    /// The permits while the processors are idle.
     all: usize,
 }
 
@@ -73,7 +75,7 @@ fn take_in(
 ) -> Result<Permit> {
     fs::create_dir_all(folder)?;
     let open = |name: String| File::create(folder.join(name));
-    // One at a time collects its permits; otherwise two could wait for each other with half of them.
+    // Only one process at a time collects permits; otherwise, two could wait for each other with half of the permits.
     let queue = open(format!("{kind}-queue"))?;
     queue.lock()?;
     let files = (0..limit.all).map(|number| open(format!("{kind}-{number}")));
@@ -84,7 +86,7 @@ fn take_in(
     loop {
         let most = if idle.is_now(&stalled) { limit.all } else { limit.steady };
         let mut open: Vec<File> = free.extract_if(.., |file| file.try_lock().is_ok()).collect();
-        // Other processes hold the rest, including extra permits.
+        // Other processes hold the remaining permits, including extra permits.
         let may = most.saturating_sub(free.len() + permits.len()).min(wanted - permits.len());
         let others = open.split_off(may.min(open.len()));
         permits.append(&mut open);
@@ -102,12 +104,13 @@ fn take_in(
 /// Whether programs wait for a processor.
 struct Idle {
     since: Instant,
-    /// For how long they had waited by then, if the system counts that.
+    /// The total wait of programs at an instant, if the system reports the wait.
     stalled: Option<Duration>,
 }
 
 impl Idle {
-    /// Whether they hardly have, if that is known for long enough. It begins again each time it is known.
+    /// Whether programs hardly waited for a processor, once the measurement is long enough. Each result starts a new
+    /// measurement.
     fn is_now(&mut self, stalled: impl Fn() -> Option<Duration>) -> bool {
         let (before, elapsed) = (self.stalled, self.since.elapsed());
         if elapsed < LATELY {
@@ -119,19 +122,20 @@ impl Idle {
     }
 }
 
-/// For how long a program has waited for a processor since the machine started; `None` if the system does not count it.
+/// The time that programs have waited for a processor since the machine started; `None` if the system does not report
+/// the time.
 fn stalled() -> Option<Duration> {
     let report = fs::read_to_string("/proc/pressure/cpu").ok()?;
     let line = report.lines().find(|line| line.starts_with("some "))?;
     Some(Duration::from_micros(line.rsplit_once("total=")?.1.parse().ok()?))
 }
 
-/// As many as three quarters of the memory are enough for.
+/// The number of control planes that fit into three quarters of the memory.
 fn running_at_once(memory_kibibytes: Option<usize>, at_most: usize) -> usize {
     memory_kibibytes.map_or(at_most, |all| (all / 4 * 3 / KIBIBYTES_EACH).clamp(1, at_most))
 }
 
-/// The memory of this machine; `None` if the system does not report it.
+/// The memory of this machine; `None` if the system does not report the memory.
 fn memory_kibibytes() -> Option<usize> {
     let report = fs::read_to_string("/proc/meminfo").ok()?;
     let line = report.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -157,7 +161,7 @@ mod tests {
         assert_eq!(running_at_once(None, 4), 4);
     }
 
-    /// A processor is waited for all the time.
+    /// A load under which programs always wait for a processor.
     fn busy() -> Option<Duration> {
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()
     }
@@ -216,7 +220,7 @@ mod tests {
         let second = take_in(&path, "running", Limit::new(3), 1, busy).expect("two of three");
         let (sender, taken) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            // More than there are: it takes all.
+            // A request for more permits than exist takes all permits.
             let _all = take_in(&path, "running", Limit::new(3), 9, busy).expect("all three");
             sender.send(()).expect("the test waits");
         });

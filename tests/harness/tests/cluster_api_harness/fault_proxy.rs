@@ -1,4 +1,4 @@
-//! A client behind the proxy that goes wrong on request, and what of it reaches the API server.
+//! A client behind the proxy with injected faults, and the requests that reach the API server.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ impl Sides {
         self.behind.create(&PostParams::default(), &map(name)).await
     }
 
-    /// Whether the API server has it.
+    /// Whether the API server stores the object.
     async fn is_there(&self, name: &str) -> Result<bool> {
         Ok(self.direct.get_opt(name).await?.is_some())
     }
@@ -44,7 +44,7 @@ fn map(name: &str) -> ConfigMap {
     ConfigMap { metadata, ..ConfigMap::default() }
 }
 
-/// The API server's rejection of a request, or that of the proxy in its name.
+/// The rejection of a request by the API server, or by the proxy in the format of the API server.
 fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::Status> {
     match answer {
         Err(kube::Error::Api(status)) => Ok(*status),
@@ -126,7 +126,7 @@ fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_t
             let details = status.details.context("no details")?;
             assert_eq!(details.retry_after_seconds, 7);
         }
-        // The first fault is used up; the second one fits too.
+        // The first fault has no strikes left; the second fault matches too.
         assert_eq!(refusal(sides.create_behind("late").await)?.code, 409);
         assert!(!sides.is_there("late").await?);
         sides.create_behind("late").await?;
@@ -150,7 +150,7 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
         assert_eq!(lost.taken(), 1);
 
         let refused = sides.proxy.inject(Fault::refuse().matching(RecordedRequest::is_write));
-        // Another request passes by, though it came first.
+        // An earlier request that does not match passes.
         assert!(sides.behind.get("done").await.is_ok());
         ensure!(sides.create_behind("undone").await.is_err(), "an answer came");
         assert!(!sides.is_there("undone").await?);
@@ -193,7 +193,7 @@ fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> Tes
         assert!(!meanwhile?, "it was carried out while it hung");
         created?;
         assert!(sides.is_there("patient").await?);
-        // Released for good: the next one does not hang.
+        // The release is permanent: the next request does not hang.
         sides.create_behind("next").await?;
         Ok(())
     })
@@ -210,7 +210,7 @@ fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResul
             taken = hanging.await_taken(1) => taken?,
         }
         drop(hanging);
-        // The list lets go of the fault with the next request.
+        // The list drops the fault at the next request.
         tokio::select! {
             answer = &mut creating => bail!("an answer came: {answer:?}"),
             created = sides.create_behind("next") => created?,
@@ -246,7 +246,8 @@ fn events_of_a_watch_pass_one_by_one_until_all_connections_are_cut() -> TestResu
         // The controller manager adds its own ConfigMap to a new namespace at any time.
         let others = WatchParams::default().fields("metadata.name!=kube-root-ca.crt");
         let mut watch = sides.behind.watch(&others, &version).await?.boxed();
-        // Each is created after the one before was seen: an answer held back would hang here.
+        // Each object is created after the event of the previous object: a response that the proxy holds back would
+        // hang here.
         for name in ["first", "second"] {
             sides.direct.create(&PostParams::default(), &map(name)).await?;
             let event = tokio::time::timeout(PATIENCE, watch.next()).await?;

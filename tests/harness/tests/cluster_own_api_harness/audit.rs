@@ -66,7 +66,7 @@ fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() 
         assert!(ours.iter().all(|write| write.user == "almanac-admin"));
         assert!(ours.iter().all(|write| write.namespace == "default"));
 
-        // The API server writes for itself, whenever it likes.
+        // The API server writes its own objects at any time.
         let administrators = |write: &&AuditedRequest| write.user == "almanac-admin";
         let last = all.iter().rfind(administrators).expect("there are some");
         assert_eq!(summary(last), ("patch", "configmaps", "tides", 200));

@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::PodTemplate;
 use kube::Client;
 use kube::api::{Api, WatchParams};
 
-/// The watches of pod templates. Only the API server's own cache, which watches etcd, uses them in the control plane.
+/// The number of watches of pod templates. In the control plane, only the cache of the API server watches pod
+/// templates.
 async fn watches(client: &Client) -> Result<f64> {
     let request = http::Request::get("/metrics").body(Vec::new())?;
     let metrics = client.request_text(request).await?;

@@ -1,4 +1,4 @@
-//! Building once: with a small Go module, so that it takes a second and not minutes.
+//! Concurrent builds: the module is small, so that a build takes a second and not minutes.
 
 use std::fs;
 use std::path::PathBuf;
