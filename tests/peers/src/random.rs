@@ -1,5 +1,5 @@
-//! Random cases. They are of a kind in which both sides must agree in every step: what they mean differently
-//! and no adjustment can make equal does not occur in them.
+//! Random cases. Kubernetes and Almanac must agree in every step of each case, so the cases avoid differences that no
+//! adjustment can remove.
 
 use fastrand::Rng;
 
@@ -8,16 +8,16 @@ use crate::case::{
     Rules, Select, Step,
 };
 
-/// The case of a number under a seed: the same one in every run.
+/// The case for a number and a seed: the same case in every run.
 #[must_use]
 pub fn random_case(seed: u64, number: usize) -> Case {
     let mut rng =
         Rng::with_seed(seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    // One in four is about what metrics come to, the others about what becomes of it over time.
+    // A quarter of the cases test the recommendations of metrics, the others the effect of recommendations over time.
     if rng.u8(..4) == 0 { of_formulas(&mut rng) } else { of_time(&mut rng) }
 }
 
-/// Several metrics of all kinds, nearly nothing that limits, few steps.
+/// A case with several metrics of all kinds, hardly any limits, and few steps.
 fn of_formulas(rng: &mut Rng) -> Case {
     let metrics: Vec<_> = (0..rng.usize(1..=3)).map(|_| metric(rng)).collect();
     let maximum = rng.u32(500..=5_000);
@@ -45,7 +45,7 @@ fn of_formulas(rng: &mut Rng) -> Case {
     }
 }
 
-/// One metric (or two), windows, policies and bounds, many steps.
+/// A case with one or two metrics, windows, policies, bounds, and many steps.
 fn of_time(rng: &mut Rng) -> Case {
     let maximum = *one_of(rng, &[10, 30, 100, 400]);
     let minimum = if rng.bool() { 1 } else { rng.u32(1..=maximum) };
@@ -53,7 +53,8 @@ fn of_time(rng: &mut Rng) -> Case {
     let metrics: Vec<_> = (0..=usize::from(has_two)).map(|_| metric(rng)).collect();
     // Of several recommendations, Kubernetes always takes the largest.
     let up = rules(rng, has_two, 300);
-    // More than all cannot go; what Kubernetes makes of that is one of the differences.
+    // A scale-down cannot remove more than all replicas; the result of Kubernetes for such policies is one of the
+    // differences.
     let down = rules(rng, has_two, 100);
     let steps = steps(rng, &metrics, &up, &down, minimum, maximum);
     Case {
@@ -72,7 +73,7 @@ fn of_time(rng: &mut Rng) -> Case {
 }
 
 fn metric(rng: &mut Rng) -> Metric {
-    // Mostly each replica takes its share, as the metrics of schedules have it.
+    // Most metrics have a target for each replica, as usual for schedules.
     if rng.u8(..4) == 0 {
         let target = if rng.bool() { 16 * rng.u32(1..=3_000) } else { *one_of(rng, &LARGE_PRIMES) };
         return Metric { kind: MetricKind::Value, target };
@@ -86,12 +87,13 @@ fn metric(rng: &mut Rng) -> Metric {
     Metric { kind: MetricKind::AverageValue, target }
 }
 
-/// Primes above any number of replicas: a product of replicas and a part of one of these is never whole.
+/// Primes above the maximum number of replicas. Replicas multiplied by a fraction with such a denominator are never an
+/// integer.
 const LARGE_PRIMES: [u32; 3] = [7_919, 10_007, 49_999];
 
-/// A sample of a metric that multiplies the current replicas: near its target, or it would grow without limit.
-/// Kubernetes multiplies in binary fractions, in which 75 times 1.36 is a little more than 102; that is one of the
-/// differences. So it is sixteenths, which are exact, or a product that is not whole.
+/// A sample of a metric that multiplies the current replicas. The sample is near its target, because the replicas would
+/// otherwise grow without limit. Kubernetes multiplies binary fractions: 75 times 1.36 is a little more than 102. That
+/// is one of the differences. So the ratio is in sixteenths, which are exact, or the product is not an integer.
 fn multiple(rng: &mut Rng, target: u32) -> u32 {
     if target.is_multiple_of(16) {
         target / 16 * rng.u32(5..=29)
@@ -153,8 +155,8 @@ fn policy(rng: &mut Rng, most_percent: u32) -> Policy {
     Policy { amount, period }
 }
 
-/// A percentage of which Kubernetes takes the same part as we do. It calculates in binary fractions, in which ten
-/// percent of fifty are a little more than five; that is one of the differences.
+/// A percentage with the same result in Kubernetes and Almanac. Kubernetes calculates with binary fractions: ten
+/// percent of fifty are a little more than five. That is one of the differences.
 fn percent(rng: &mut Rng, most: u32) -> u32 {
     loop {
         let percent = match rng.u8(..4) {
@@ -169,7 +171,7 @@ fn percent(rng: &mut Rng, most: u32) -> u32 {
     }
 }
 
-/// At least as many replicas as a period of a policy begins with.
+/// The minimum number of replicas at the start of a period of a policy.
 const LARGEST_START: u32 = 2_000;
 
 fn is_same_part(start: u32, percent: u32) -> bool {
@@ -181,8 +183,8 @@ fn is_same_part(start: u32, percent: u32) -> bool {
         && is_near((whole * (1.0 - part)).max(0.0).floor(), less)
 }
 
-/// Calm stretches, sudden jumps, slopes and swings; instants that are often just at, before or after the end of
-/// a window or a period.
+/// Steps with constant values, sudden jumps, slopes and swings. Many instants are just at, before or after the end of a
+/// window or a period.
 fn steps(
     rng: &mut Rng,
     metrics: &[Metric],

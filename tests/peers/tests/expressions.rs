@@ -1,5 +1,5 @@
-//! Our expressions against the results of the code of Kubernetes: every result must be the same, but for the intended
-//! differences. The results are recorded; `cargo xtask peers` records them again.
+//! Almanac's expressions compared with the code of Kubernetes: every result must be equal, except for the intended
+//! differences. The results are recorded; `cargo xtask peers` records the results again.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use almanac_peers::{
     version,
 };
 
-/// A difference that is meant: the expressions, what we answer, and why.
+/// An intended difference: the expressions, Almanac's result, and the reason.
 struct Difference {
     why: &'static str,
     expressions: &'static [&'static str],
@@ -120,7 +120,7 @@ fn record() -> ExpressionsRecord {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Our answer, in the letters of the record.
+/// The result of Almanac, in the characters of the record.
 fn ours(expression: &str, objects: &[(String, Document)]) -> String {
     let Ok(compiled) = Expression::compile(expression) else { return "!".to_owned() };
     let letters = objects.iter().map(|(name, object)| {

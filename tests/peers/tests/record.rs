@@ -1,5 +1,5 @@
-//! Whether the records are current: they are of the Kubernetes version that all other tests use, and of the current
-//! cases.
+//! Whether the records are current: they must be from the Kubernetes version that all other tests use, and from the
+//! current cases.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 

@@ -1,4 +1,4 @@
-//! The first two steps: the clusters of the sets that are bound, and which of them the predicates match.
+//! The first two steps: the clusters of the bound sets, and those that the predicates match.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use crate::expressions::Reading;
 use crate::objects::{CLUSTER_SET_LABEL, Objects, list, name_of, namespace_of};
 use crate::selector;
 
-/// The candidates of a placement, or why there are none.
+/// The candidates of a placement, or the reason for having none.
 pub(crate) enum Candidates<'o> {
-    /// In the namespace, no set that exists is bound.
+    /// No existing set is bound to the namespace.
     NothingBound,
-    /// Sets are bound, but none that the placement names.
+    /// Sets are bound, but not those that the placement names.
     NoneOfThoseNamed,
-    /// The clusters of the sets that are left, by name, with those that are being deleted; possibly none.
+    /// The clusters of the remaining sets, by name, including those that are being deleted; possibly empty.
     Clusters(Vec<&'o Value>),
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn candidates<'o>(objects: &'o Objects, placement: &Value) -> Candida
     Candidates::Clusters(clusters)
 }
 
-/// Whether a cluster is being deleted: then it is out.
+/// Whether a cluster is being deleted. Such a cluster is excluded.
 pub(crate) fn is_terminating(cluster: &Value) -> bool {
     !cluster["metadata"]["deletionTimestamp"].is_null()
 }
@@ -60,14 +60,14 @@ fn is_in(cluster: &Value, set: &Value) -> bool {
     }
 }
 
-/// Whether a cluster matches, and what was read of it.
+/// Whether a cluster matches, and the expired scores that were read.
 pub(crate) struct Matched {
     pub(crate) matches: bool,
     /// The names of the objects whose scores were read, and have expired.
     pub(crate) expired: BTreeSet<String>,
 }
 
-/// Whether any of the predicates matches, if there are any.
+/// Whether any of the predicates matches; `true` without predicates.
 pub(crate) fn matched(
     objects: &Objects,
     placement: &Value,

@@ -1,12 +1,12 @@
-//! Kubernetes quantities, in billionths of one: there is nothing finer.
+//! Kubernetes quantities, in billionths: the finest unit of a quantity.
 
 use serde_json::Value;
 
-/// The largest number a quantity can be.
+/// The maximum quantity, without the unit of billionths.
 const LARGEST: i128 = i64::MAX as i128;
 const NANOS_IN_ONE: i128 = 1_000_000_000;
 
-/// A quantity in billionths; `None` for other texts. Smaller fractions are rounded away from zero, as Kubernetes
+/// A quantity in billionths; `None` for other strings. Smaller fractions are rounded away from zero, as Kubernetes
 /// does.
 #[must_use]
 pub fn nanos(written: &Value) -> Option<i128> {

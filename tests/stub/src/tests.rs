@@ -1,5 +1,4 @@
-//! Tests of the faults. That all other requests are answered like by an API server is tested against
-//! one, in `tests/cluster_own_api_agreement`.
+//! Tests of the faults. `tests/cluster_own_api_agreement` compares all other responses with those of an API server.
 
 use almanac_fixtures::objects;
 use http::StatusCode;

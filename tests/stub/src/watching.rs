@@ -24,7 +24,7 @@ pub(crate) struct Watched {
     pub(crate) namespace: String,
     /// Changes after this version are delivered.
     pub(crate) after: u64,
-    /// The version up to which everything is delivered.
+    /// The version up to which all changes are delivered.
     pub(crate) version: u64,
     pub(crate) lasts: Duration,
     pub(crate) with_bookmarks: bool,
@@ -50,7 +50,7 @@ fn line(of: &str, object: &Value) -> Bytes {
     format!("{}\n", json!({ "type": of, "object": object })).into()
 }
 
-/// A watch from an expired version: it reports that, and ends.
+/// A watch from an expired version: reports the expiry, and ends.
 pub(crate) fn expired_watch(version: u64) -> ResponseBody {
     let message = format!("too old resource version: {version}");
     let refusal = Refusal::new(http::StatusCode::GONE, message);
@@ -58,7 +58,7 @@ pub(crate) fn expired_watch(version: u64) -> ResponseBody {
     StreamBody::new(stream::iter(lines)).boxed_unsync()
 }
 
-/// A watch: the known changes, and those to come.
+/// A watch: the past changes, and the future changes.
 pub(crate) fn watch(
     watched: Watched,
     known: Vec<Change>,

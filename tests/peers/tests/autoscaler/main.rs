@@ -1,6 +1,6 @@
-//! Our autoscaler against the answers of the code of Kubernetes: thousands of random cases in which every step must
-//! be the same, and the intended differences, one case each. The answers are recorded; `cargo xtask peers` records
-//! them again. `record.rs` tests whether the record is still current.
+//! Almanac's autoscaler compared with the code of Kubernetes: thousands of random cases in which every step must be
+//! equal, and the intended differences, one case each. The results of Kubernetes are recorded; `cargo xtask peers`
+//! records the results again. `record.rs` tests whether the record is still current.
 
 #![expect(
     clippy::expect_used,
@@ -18,19 +18,19 @@ use almanac_peers::{
 
 use subject::live;
 
-/// Not more failures than a person reads.
+/// The maximum number of reported failures.
 const SHOWN_FAILURES: usize = 3;
 
 static RECORD: LazyLock<Record> = LazyLock::new(|| {
     include_str!("../../kubernetes.txt").parse().unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// The answer of Kubernetes to the random case of a number.
+/// The result of Kubernetes for the random case with this number.
 fn kubernetes(number: usize) -> &'static [u32] {
     &RECORD.answers[number]
 }
 
-/// The first difference of an answer from that of Kubernetes, with the whole case.
+/// The first difference between a result and that of Kubernetes, with the whole case.
 fn difference(number: usize, case: &Case, ours: &[u32]) -> Option<String> {
     let theirs = kubernetes(number);
     let step = (0..theirs.len()).find(|step| ours.get(*step) != theirs.get(*step))?;
@@ -73,7 +73,7 @@ fn every_difference_is_on_the_page_of_differences_and_no_other() {
     assert_eq!(listed, names);
 }
 
-/// A mistake of the smallest kind, made in a case before our autoscaler lives through it.
+/// A minimal fault, added to a case before Almanac's autoscaler runs the case.
 type Mistake = (&'static str, fn(&mut Case));
 
 #[test]

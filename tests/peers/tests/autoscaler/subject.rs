@@ -1,4 +1,4 @@
-//! Our autoscaler living through a case: the engine's own turns, over a world of one policy and one target.
+//! Runs a case with Almanac's autoscaler: the engine's own turns, over a world of one policy and one target.
 
 use std::sync::Arc;
 

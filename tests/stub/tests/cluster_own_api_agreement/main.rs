@@ -1,5 +1,5 @@
 //! The stub compared with a real API server: both get the same sequence of requests and must give the same responses,
-//! as far as our code reads them.
+//! in the parts that Almanac reads.
 //!
 //! The features that only a real API server has (validation, defaulting, permissions, field ownership) are not
 //! covered.
@@ -199,7 +199,7 @@ async fn compact(test: &OwnTest) -> TestResult {
     let body = json!({ "revision": revision, "physical": true }).to_string().into_bytes();
     let request = Request::post("/v3/kv/compaction").body(body)?;
     let _: Value = etcd.request(request).await?;
-    // It has its own cache.
+    // This kind has its own cache in the API server.
     test.plane.restart(Component::ApiServer).await
 }
 
@@ -214,7 +214,7 @@ fn the_stub_answers_as_an_api_server_does() -> TestResult {
             stub.compact();
             Ok(())
         };
-        // Concurrently, because there are watches to wait for.
+        // Concurrently, because both sequences wait for watches.
         let (real, stubbed) = tokio::try_join!(
             ask_everything(test.client(), async || compact(test).await),
             ask_everything(stub.client(), expire),

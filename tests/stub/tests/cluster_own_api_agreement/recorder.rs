@@ -1,4 +1,4 @@
-//! Sends requests to an API server, and keeps those parts of the responses that our code reads.
+//! Sends requests to an API server, and keeps the parts of the responses that Almanac reads.
 
 use std::collections::BTreeMap;
 
