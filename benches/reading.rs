@@ -1,7 +1,7 @@
 //! Measures the time to read and check 10,000 objects in 1,000 files, on one core, and the peak of the memory.
 //!
-//! Not measured with criterion: the subject is one run of a new process, with cold caches of its own. The figures are
-//! those of the first run, followed by the best of five.
+//! Not measured with criterion: the subject is one run of a new process, with cold caches of its own. The benchmark
+//! prints the figures of the first run, followed by the best of five.
 
 #![allow(
     missing_docs,

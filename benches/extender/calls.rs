@@ -1,4 +1,4 @@
-//! The duration of each request at the socket, and the share of JSON in it.
+//! The duration of each request at the socket, and the share of JSON in the duration.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use crate::connection::Connection;
 
 #[derive(Args)]
 pub(crate) struct Calls {
-    /// The number of nodes; a line for each, the fewest first
+    /// The numbers of nodes, in ascending order; a line for each
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "100,1000,5000")]
     nodes: Vec<usize>,
 
@@ -48,7 +48,7 @@ impl Calls {
         let mut connection = Connection::open(cluster.port.number()).await?;
         let names: Vec<String> = (0..nodes).map(node_name).collect();
         let arguments = json!({"Pod": pod, "Nodes": null, "NodeNames": names}).to_string();
-        // As many as kube-scheduler tries to find victims on.
+        // The number of nodes on which kube-scheduler searches for victims.
         let candidates = names.iter().take((nodes / 10).max(100).min(nodes));
         let victims = candidates.map(|name| {
             (name, json!({"Pods": [{"UID": format!("of-{name}")}], "NumPDBViolations": 0}))
@@ -136,7 +136,7 @@ struct FilterResult<'a> {
     failed_and_unresolvable_nodes: BTreeMap<&'a str, String>,
 }
 
-/// Reads and writes what a filter reads and writes, and nothing else: the pod is passed over, and names are not copied.
+/// Reads and writes only the JSON of a filter request: the pod is skipped, and names are not copied.
 fn json_alone(body: &str, answer: &[u8]) -> Result<Duration> {
     let result: FilterResult<'_> = serde_json::from_slice(answer)?;
     let rounds = 200;

@@ -1,4 +1,4 @@
-//! An API server with nodes that are ready once and send no heartbeats, and an extender in front of it.
+//! An API server with nodes that become ready once and send no heartbeats, and an extender that uses this API server.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const AT_ONCE: usize = 32;
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The units of the policy, the best one first.
+/// The units of the policy, the best unit first.
 pub(crate) const UNITS: [&str; 3] = ["best", "middle", "worst"];
 
 /// The programs of a benchmark.
@@ -29,9 +29,9 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Without controllers and without a scheduler.
+    /// A control plane without controllers and without a scheduler.
     pub(crate) async fn start() -> Result<Cluster> {
-        // Nothing would remove the taint that a new node gets.
+        // Without controllers, no component removes the taint of a new node.
         let no_taints = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition";
         let options = ControlPlaneOptions::api_only().flag(Component::ApiServer, no_taints);
         let plane = ControlPlane::start(&options).await?;
@@ -65,7 +65,7 @@ impl Cluster {
         Ok(Cluster { plane, client, extender, port })
     }
 
-    /// Makes nodes, a third of them in each unit, and waits until the extender has room on all of them.
+    /// Creates nodes, a third of them in each unit, and waits until the extender has free capacity on all nodes.
     pub(crate) async fn add_nodes(&self, numbers: std::ops::Range<usize>) -> Result<()> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         futures::stream::iter(numbers)
@@ -82,7 +82,7 @@ impl Cluster {
             .await
     }
 
-    /// Makes pods with these names.
+    /// Creates pods with these names.
     pub(crate) async fn add_pods(&self, app: &str, names: &[String]) -> Result<Vec<Pod>> {
         let pods: Api<Pod> = Api::default_namespaced(self.client.clone());
         futures::stream::iter(names)

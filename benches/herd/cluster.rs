@@ -1,5 +1,5 @@
-//! Against a real etcd and API server: the first start, a restart that must write nothing, and the
-//! minute in which everything is due.
+//! Measures against a real etcd and API server: the first start, a restart that must write nothing, and the minute in
+//! which all rules are due.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::figures::{load, spread};
 use crate::objects::{AFTER, TARGETS, firing};
 use crate::processes::Processes;
 
-/// A process is measured after a start once it has come to rest.
+/// The time for a process to become idle after a start, before the measurement.
 const AT_REST_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
@@ -101,7 +101,7 @@ impl Cluster {
         println!("    processor time {}", processes.line()?);
         let requests = requests(client).await?;
         let boundary = controller.on_this_machine(at)?;
-        // Long enough for it to be at rest, and not so long that the minute has begun.
+        // Long enough for the controller to become idle, and short enough to end before the minute starts.
         let rest = boundary.duration_since(Timestamp::now()) - SignedDuration::from_secs(1);
         tokio::time::sleep(Duration::try_from(rest).context("it was armed too late")?).await;
         println!("    at rest: memory {}", controller.memory()?);
@@ -137,7 +137,7 @@ fn running(plane: &ControlPlane, controller: &Controller) -> Result<Vec<(&'stati
     ])
 }
 
-/// A watch of everything of a kind.
+/// A watch of all objects of a kind.
 pub(crate) type Changes =
     std::pin::Pin<Box<dyn Stream<Item = watcher::Result<watcher::Event<DynamicObject>>>>>;
 

@@ -1,4 +1,4 @@
-//! The memory that armed rules take, once their statuses are written and everything is idle.
+//! The memory of armed rules, after all statuses are written and the controller is idle.
 
 use std::path::Path;
 use std::time::Duration;

@@ -34,15 +34,15 @@ pub(crate) struct Pods {
     #[arg(long = "pods", value_name = "N", default_value_t = 10_000)]
     count: usize,
 
-    /// On how many nodes
+    /// The number of nodes
     #[arg(long, value_name = "N", default_value_t = 100)]
     nodes: usize,
 
-    /// The number of policies, of which the last one selects the pods
+    /// The number of policies; the last policy selects the pods
     #[arg(long, value_name = "N", default_value_t = 20)]
     policies: usize,
 
-    /// An agent on this number of the nodes, instead of one for the whole cluster
+    /// Run an agent on this number of nodes, instead of one for the whole cluster
     #[arg(long, value_name = "N")]
     agents: Option<usize>,
 
@@ -54,7 +54,7 @@ pub(crate) struct Pods {
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 
-    /// No boundary: the consumption of the agents in this number of seconds in which nothing happens
+    /// Measure the consumption of idle agents for this number of seconds, without a boundary
     #[arg(long, value_name = "SECONDS")]
     idle: Option<u32>,
 }
@@ -191,7 +191,7 @@ async fn stop(agents: Vec<Program>) -> Result<()> {
     Ok(())
 }
 
-/// The average memory of the agents, how much of it is not the program itself, and the peak of the largest.
+/// The average memory of the agents, the part that is not the program itself, and the maximum peak of any agent.
 fn memory(agents: &[Program]) -> Result<String> {
     let average = |amounts: Result<Vec<u64>>| -> Result<f64> {
         Ok(megabytes(amounts?.iter().sum()) / count(agents.len()))
@@ -203,7 +203,8 @@ fn memory(agents: &[Program]) -> Result<String> {
     Ok(format!("memory {resident:.1} MB each, {own:.1} MB of it data; {peak:.1} MB at most"))
 }
 
-/// The memory that is not read from files, such as the program, which all processes share and the kernel may drop.
+/// The memory without pages of files, such as the program. All processes share those pages, and the kernel may drop
+/// them.
 fn own_memory(agent: &Program) -> Result<u64> {
     let id = agent.id().context("an agent is down")?;
     let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;

@@ -35,7 +35,7 @@ impl Stubbed {
     pub(crate) async fn run(&self, program: &Path) -> Result<()> {
         let server = Server::start(self.rules).await?;
         let at = firing(0)?;
-        // The first statuses are written without a limit: they are not what is measured.
+        // The first statuses are written without a limit, because they are not part of the measurement.
         let unlimited =
             WriteLimits { writes_at_once: 32, writes_per_second: None, write_burst: None };
         let shown = at.checked_sub(SignedDuration::from_hours(2))?;
@@ -60,7 +60,7 @@ impl Stubbed {
         let processes = Processes::look(&ours)?;
         controller.await_statuses(count(self.rules)).await?;
         let used = processes.line()?;
-        // The last Events take a while.
+        // Wait for the last Events.
         tokio::time::sleep(Duration::from_secs(2)).await;
         println!("  memory {}", controller.memory()?);
         controller.stop().await?;

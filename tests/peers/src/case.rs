@@ -25,7 +25,7 @@ pub struct Case {
     pub tolerance: u32,
     /// Whether the target's status follows its spec one step late, and not immediately.
     pub is_behind: bool,
-    /// The number of seconds after an own write during which the autoscaler accepts a change by another field manager.
+    /// The number of seconds after an own write during which the autoscaler keeps a change by another field manager.
     pub query_period: u32,
     /// The number of the target's replicas that are not ready.
     pub unready: u32,

@@ -199,7 +199,7 @@ async fn compact(test: &OwnTest) -> TestResult {
     let body = json!({ "revision": revision, "physical": true }).to_string().into_bytes();
     let request = Request::post("/v3/kv/compaction").body(body)?;
     let _: Value = etcd.request(request).await?;
-    // This kind has its own cache in the API server.
+    // The API server has a cache of its own, so a restart follows.
     test.plane.restart(Component::ApiServer).await
 }
 
