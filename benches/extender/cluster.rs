@@ -14,7 +14,7 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-const AT_ONCE: usize = 32;
+const MAX_IN_FLIGHT: usize = 32;
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The units of the policy, the best unit first.
@@ -77,7 +77,7 @@ impl Cluster {
                     anyhow::Ok(())
                 }
             })
-            .buffer_unordered(AT_ONCE)
+            .buffer_unordered(MAX_IN_FLIGHT)
             .try_collect()
             .await
     }
@@ -93,7 +93,7 @@ impl Cluster {
                     anyhow::Ok(pods.create(&PostParams::default(), &pod).await?)
                 }
             })
-            .buffered(AT_ONCE)
+            .buffered(MAX_IN_FLIGHT)
             .try_collect()
             .await
     }

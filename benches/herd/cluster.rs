@@ -21,7 +21,7 @@ use crate::objects::{AFTER, TARGETS, firing};
 use crate::processes::Processes;
 
 /// The time for a process to become idle after a start, before the measurement.
-const AT_REST_AFTER: Duration = Duration::from_secs(5);
+const IDLE_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Cluster {
@@ -78,7 +78,7 @@ impl Cluster {
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
         println!("  all statuses written after {:.2} s", recorded.as_secs_f64());
         println!("  processor time {}", processes.line()?);
-        tokio::time::sleep(AT_REST_AFTER).await;
+        tokio::time::sleep(IDLE_AFTER).await;
         println!("  memory {}", controller.memory()?);
         controller.stop().await
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::objects::{self, AFTER, BEFORE, POLICIES, TARGETS};
 
 /// The number of our requests in flight at the same time.
-const AT_ONCE: usize = 64;
+const MAX_IN_FLIGHT: usize = 64;
 
 /// Creates the CRDs, and waits until the API server serves their kinds.
 pub(crate) async fn define(client: &Client) -> Result<()> {
@@ -88,7 +88,7 @@ async fn for_each<Sent>(rules: usize, send: impl Fn(usize) -> Sent) -> Result<()
 where
     Sent: Future<Output = Result<()>>,
 {
-    stream::iter(0..rules).map(send).buffer_unordered(AT_ONCE).try_collect().await
+    stream::iter(0..rules).map(send).buffer_unordered(MAX_IN_FLIGHT).try_collect().await
 }
 
 /// Checks that every target has the new replicas, and that every status contains the firing.

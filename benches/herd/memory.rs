@@ -12,7 +12,7 @@ use crate::figures::{count, load};
 use crate::objects::firing;
 use crate::stub::Server;
 
-const AT_REST_AFTER: Duration = Duration::from_secs(5);
+const IDLE_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Memory {
@@ -40,7 +40,7 @@ impl Memory {
                 if *start == "first start" {
                     controller.await_statuses(count(*rules)).await?;
                 }
-                tokio::time::sleep(AT_REST_AFTER).await;
+                tokio::time::sleep(IDLE_AFTER).await;
                 let now = controller.resident_memory()?;
                 let empty = *empty.get_or_insert(now);
                 #[expect(clippy::cast_precision_loss, reason = "it is printed with two digits")]

@@ -26,7 +26,7 @@ const BOUNDARY: &str = "2027-03-02T22:00:00Z";
 const NAMESPACE: &str = "default";
 const LEVEL: &str = "volcano.sh/qos-level";
 /// The number of our requests in flight at the same time.
-const AT_ONCE: usize = 64;
+const MAX_IN_FLIGHT: usize = 64;
 
 #[derive(Args)]
 pub(crate) struct Pods {
@@ -181,7 +181,7 @@ async fn each<Sent: Future<Output = Result<()>>>(
     count: usize,
     send: impl Fn(usize) -> Sent,
 ) -> Result<()> {
-    stream::iter(0..count).map(send).buffer_unordered(AT_ONCE).try_collect().await
+    stream::iter(0..count).map(send).buffer_unordered(MAX_IN_FLIGHT).try_collect().await
 }
 
 async fn stop(agents: Vec<Program>) -> Result<()> {

@@ -111,7 +111,7 @@ fn is_kept(
 /// The records of the decision appear together with those of the outcomes, in order of time and then
 /// of the spec.
 fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
-    let cron_records = of_cron_rules(&closed.turn.recorded);
+    let cron_records = cron_rule_records(&closed.turn.recorded);
     violations.unless(cron_records.len() == closed.turn.recorded.len(), || {
         format!("{:?} is recorded for cron rules", closed.turn.recorded)
     });
@@ -145,7 +145,7 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     check_recorded(violations, closed.policy, Some(before), after, &added, closed.closed_at);
 }
 
-fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
+fn cron_rule_records(recorded: &[engine::Recorded]) -> Vec<Recorded> {
     let recorded = recorded.iter().filter_map(|it| match it {
         engine::Recorded::CronScaling(recorded) => Some(recorded.clone()),
         engine::Recorded::ScheduledCapacity(_)
@@ -161,7 +161,7 @@ fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
 fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let target = closed.policy.target.identity();
     let mut left: Vec<&Effect> = closed.turn.effects.iter().collect();
-    for (rule, applied) in applied_values(&of_cron_rules(&closed.turn.recorded)) {
+    for (rule, applied) in applied_values(&cron_rule_records(&closed.turn.recorded)) {
         for field in Field::ALL {
             let Some(value) = applied_to(applied, field).map(Value::Number) else { continue };
             let matching = left.iter().position(|effect| {

@@ -51,7 +51,7 @@ impl Needs {
 
     /// The needs of a test file of that name; `None` if the file needs no real cluster.
     #[must_use]
-    pub fn of_file(name: &str) -> Option<Self> {
+    pub fn for_file(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|needs| name.starts_with(needs.prefix()))
     }
 
@@ -110,14 +110,14 @@ impl fmt::Display for Needs {
 ///
 /// Fails a test that requests more than its file's name promises: the test command would try to run the test where the
 /// test cannot run.
-pub(crate) fn of_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
+pub(crate) fn for_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
     let program = std::env::current_exe()?;
     if !is_test_program(&program) {
         return Ok(None);
     }
     let file = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let fits = |needs: &Needs| needs.is_own() == own && (needs.is_whole() || !whole);
-    let found = Needs::of_file(&file).filter(fits);
+    let found = Needs::for_file(&file).filter(fits);
     if found.is_none() {
         let right: Vec<_> = Needs::ALL.into_iter().filter(fits).map(Needs::prefix).collect();
         bail!(
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_determines_the_needs_of_a_file() {
-        let of = |name| Needs::of_file(name);
+        let of = |name| Needs::for_file(name);
         assert_eq!(of("cluster_own_api_restarts"), Some(Needs::OwnApi));
         assert_eq!(of("cluster_own_runs"), Some(Needs::Own));
         assert_eq!(of("cluster_api_apply"), Some(Needs::Api));

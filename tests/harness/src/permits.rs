@@ -17,13 +17,13 @@ const KIBIBYTES_EACH: usize = 500_000;
 const WHOLE: usize = 2;
 /// The permits per processor. With six control planes on two busy processors, an agent took 14 seconds to start, and
 /// tests with deadlines failed.
-const STEADY_A_PROCESSOR: usize = 2;
+const STEADY_PER_PROCESSOR: usize = 2;
 /// The permits per processor while the processors are idle, because most tests wait.
-const AT_MOST_A_PROCESSOR: usize = 6;
-/// The machine counts as idle if programs waited for a processor during at most this share of `LATELY`.
+const MAX_PER_PROCESSOR: usize = 6;
+/// The machine counts as idle if programs waited for a processor during at most this share of `LOAD_WINDOW`.
 const IDLE: f64 = 0.25;
 /// The time over which the load is measured. It includes the load of a control plane that has just started.
-const LATELY: Duration = Duration::from_secs(1);
+const LOAD_WINDOW: Duration = Duration::from_secs(1);
 /// The interval between two attempts: short compared with a test, and long enough to leave the processors to the
 /// control planes.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
@@ -34,7 +34,7 @@ pub(crate) struct Permit(#[expect(dead_code, reason = "the files are locked")] V
 
 /// Waits until a control plane may run.
 pub(crate) async fn to_run(is_whole: bool) -> Result<Permit> {
-    let [steady, all] = [STEADY_A_PROCESSOR, AT_MOST_A_PROCESSOR]
+    let [steady, all] = [STEADY_PER_PROCESSOR, MAX_PER_PROCESSOR]
         .map(|each| running_at_once(memory_kibibytes(), each * processors()));
     take("running", Limit { steady, all }, if is_whole { WHOLE } else { 1 }).await
 }
@@ -113,7 +113,7 @@ impl Idle {
     /// measurement.
     fn is_now(&mut self, stalled: impl Fn() -> Option<Duration>) -> bool {
         let (before, elapsed) = (self.stalled, self.since.elapsed());
-        if elapsed < LATELY {
+        if elapsed < LOAD_WINDOW {
             return false;
         }
         *self = Self { since: Instant::now(), stalled: stalled() };
@@ -181,14 +181,14 @@ mod tests {
             let permit = take_in(&path, "running", limit, 1, busy);
             sender.send(permit).expect("the test waits");
         });
-        let waited = taken.recv_timeout(LATELY + Duration::from_millis(500));
+        let waited = taken.recv_timeout(LOAD_WINDOW + Duration::from_millis(500));
         assert!(waited.is_err(), "while it is busy, the extra one is not given");
         drop(steady);
         taken.recv().expect("it is sent").expect("the steady one");
     }
 
     #[test]
-    fn what_was_given_beyond_the_steady_permits_counts_among_them_while_it_is_busy() {
+    fn extra_permits_count_as_steady_permits_on_a_busy_machine() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().to_owned();
         let limit = Limit { steady: 2, all: 3 };

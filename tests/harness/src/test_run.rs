@@ -30,7 +30,7 @@ pub type TestResult = Result<()>;
 /// The number of lines of each log that a failed test prints.
 const LINES: usize = 15;
 /// The maximum duration of a test, longer than the ten-minute test. A longer test counts as hanging.
-const AT_MOST: Duration = Duration::from_mins(15);
+const TIMEOUT: Duration = Duration::from_mins(15);
 /// The variable with additional seconds, for a test that lasts that long.
 static LASTING: AtomicU64 = AtomicU64::new(0);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
@@ -92,7 +92,7 @@ impl<T> Default for SharedPlane<T> {
 /// The pods of the namespace go to the nodes that the test requests with [`SharedTest::nodes`], and no other pods do,
 /// so tests can run in parallel.
 pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
-    let needs = needs::of_running_file(false, false)?;
+    let needs = needs::for_running_file(false, false)?;
     belongings::clear();
     run(async {
         let cluster = SharedCluster::get().await?;
@@ -117,7 +117,7 @@ pub fn on_own_control_plane(
     options: &ControlPlaneOptions,
     test: impl AsyncFnOnce(&OwnTest) -> TestResult,
 ) -> TestResult {
-    needs::of_running_file(true, options.is_whole())?;
+    needs::for_running_file(true, options.is_whole())?;
     belongings::clear();
     run(async {
         let _permit = permits::to_run(options.is_whole()).await?;
@@ -135,7 +135,7 @@ pub fn on_own_control_plane(
 
 /// Runs a test whose program under test starts a whole control plane by itself.
 pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
-    needs::of_running_file(true, true)?;
+    needs::for_running_file(true, true)?;
     belongings::clear();
     run(async {
         // Otherwise, the program would build the components, and exceed the deadlines of the test.
@@ -159,7 +159,7 @@ pub fn on_shared_plane<T: Sync>(
     prepare: impl AsyncFnOnce(&OwnTest) -> Result<T>,
     test: impl AsyncFnOnce(&SharedTest, &'static T) -> TestResult,
 ) -> TestResult {
-    needs::of_running_file(true, options.is_whole())?;
+    needs::for_running_file(true, options.is_whole())?;
     belongings::clear();
     run(async {
         let start = async || {
@@ -190,7 +190,7 @@ pub fn lasting(time: Duration) {
 /// that ends prints its logs.
 async fn contained(test: impl Future<Output = TestResult>) -> std::thread::Result<TestResult> {
     let limited = async {
-        let at_most = AT_MOST + Duration::from_secs(LASTING.load(Ordering::SeqCst));
+        let at_most = TIMEOUT + Duration::from_secs(LASTING.load(Ordering::SeqCst));
         match tokio::time::timeout(at_most, test).await {
             Ok(outcome) => outcome,
             Err(_) => bail!("the test did not end within {at_most:?}"),

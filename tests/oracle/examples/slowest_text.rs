@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use almanac_calendar::{Cron, DailyWindow, Pattern, PatternText, PatternWindow, Zone};
 use fastrand::Rng;
 
-const LONGEST: usize = 10_240;
+const MAX_BYTES: usize = 10_240;
 const RANDOM_TEXTS: usize = 20_000;
 /// The number of measurements of a string. The result is the shortest duration, because other load on the machine
 /// causes the rest.
@@ -92,7 +92,7 @@ fn pattern(texts: PatternText<'_>) -> bool {
 fn random_text(rng: &mut Rng) -> String {
     match rng.u8(0..3) {
         0 => {
-            let length = rng.usize(0..LONGEST);
+            let length = rng.usize(0..MAX_BYTES);
             let bytes: Vec<_> = std::iter::repeat_with(|| rng.u8(..)).take(length).collect();
             String::from_utf8_lossy(&bytes).into_owned()
         }
@@ -118,7 +118,7 @@ fn random_text(rng: &mut Rng) -> String {
 fn hostile_texts() -> Vec<String> {
     let mut texts = Vec::new();
     for item in ["5", "1-5", "0-59/1", "*/2", "*", "", "x", "59999999999", "mon", "mon-sat", "1/"] {
-        let items = (LONGEST - 8) / (item.len() + 1);
+        let items = (MAX_BYTES - 8) / (item.len() + 1);
         let list = vec![item; items].join(",");
         texts.push(format!("{list} * * * *"));
         texts.push(format!("0 0 * * {list}"));
@@ -126,8 +126,8 @@ fn hostile_texts() -> Vec<String> {
     }
     let rising: Vec<_> = (1970..2999).map(|year| year.to_string()).collect();
     texts.push(rising.join(","));
-    texts.extend(VALID.map(|text| text.repeat(LONGEST / text.len())));
-    texts.extend(PIECES.map(|piece| piece.repeat(LONGEST / piece.len())));
+    texts.extend(VALID.map(|text| text.repeat(MAX_BYTES / text.len())));
+    texts.extend(PIECES.map(|piece| piece.repeat(MAX_BYTES / piece.len())));
     // Nearly the name of a zone, for the search for the nearest name.
     texts.push(format!("America/Argentina/{}", "Buenos_Aire".repeat(900)));
     texts.push("America/Argentina/ComodRivadavi".to_owned());

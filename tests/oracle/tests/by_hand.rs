@@ -216,7 +216,7 @@ fn the_rarest_firings_are_found_across_2100() {
 }
 
 #[test]
-fn a_schedule_is_printed_as_it_is_read() {
+fn a_printed_schedule_reads_back() {
     for line in [
         "cron 0  9 * * mon",
         "daily 22:00 24:00",

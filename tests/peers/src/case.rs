@@ -7,10 +7,10 @@ use std::fmt;
 pub const DEFAULT_DOWN_WINDOW: u32 = 300;
 
 /// The maximum window in a case, in seconds.
-pub const LONGEST_WINDOW: u32 = 600;
+pub const MAX_WINDOW: u32 = 600;
 
 /// The maximum period of a policy in a case, in seconds.
-pub const LONGEST_PERIOD: u32 = 600;
+pub const MAX_PERIOD: u32 = 600;
 
 /// One autoscaler over a period.
 #[derive(Clone, PartialEq, Eq, Debug)]

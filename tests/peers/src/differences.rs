@@ -19,13 +19,13 @@ pub struct Difference {
 /// All intended differences.
 #[must_use]
 pub fn differences() -> Vec<Difference> {
-    let mut all = of_history();
-    all.extend(of_limits());
-    all.extend(of_metrics());
+    let mut all = history_differences();
+    all.extend(limit_differences());
+    all.extend(metric_differences());
     all
 }
 
-fn of_history() -> Vec<Difference> {
+fn history_differences() -> Vec<Difference> {
     vec![
         Difference {
             name: "A recommendation applies until the next one",
@@ -55,7 +55,7 @@ fn of_history() -> Vec<Difference> {
     ]
 }
 
-fn of_limits() -> Vec<Difference> {
+fn limit_differences() -> Vec<Difference> {
     vec![
         Difference {
             name: "No policies, no limit",
@@ -118,7 +118,7 @@ fn of_limits() -> Vec<Difference> {
     ]
 }
 
-fn of_metrics() -> Vec<Difference> {
+fn metric_differences() -> Vec<Difference> {
     vec![
         Difference {
             name: "`Value` recommends one replica at least",

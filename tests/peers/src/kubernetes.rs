@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::case::{
-    Amount, Case, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Rules, Select, Step,
+    Amount, Case, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Rules, Select, Step,
 };
 
 /// A change to a case that makes Kubernetes behave like Almanac.
@@ -60,7 +60,7 @@ pub fn for_kubernetes(case: &Case, adjustments: &[Adjustment]) -> Value {
             },
         },
         "replicas": case.replicas,
-        "seenBefore": if adjustments.contains(&Adjustment::HistoryBeginsEmpty) { LONGEST_WINDOW + 1 } else { 0 },
+        "seenBefore": if adjustments.contains(&Adjustment::HistoryBeginsEmpty) { MAX_WINDOW + 1 } else { 0 },
         "holds": adjustments.contains(&Adjustment::RecommendationsHold),
         "behind": case.is_behind,
         "unready": case.unready,
@@ -90,11 +90,11 @@ fn rules(rules: &Rules, tolerance: u32, adjustments: &[Adjustment]) -> Value {
         .collect();
     if policies.is_empty() {
         if adjustments.contains(&Adjustment::NoPolicyNoLimit) {
-            policies.push(policy("Pods", ENDLESS, LONGEST_PERIOD));
+            policies.push(policy("Pods", ENDLESS, MAX_PERIOD));
         }
     } else if adjustments.contains(&Adjustment::CountsBothDirections) {
         let never_decides = if rules.select == Some(Select::Min) { ENDLESS } else { -ENDLESS };
-        policies.push(policy("Pods", never_decides, LONGEST_PERIOD));
+        policies.push(policy("Pods", never_decides, MAX_PERIOD));
     }
     if !policies.is_empty() {
         written["policies"] = json!(policies);

@@ -21,7 +21,7 @@ mod random;
 mod record;
 
 pub use case::{
-    Amount, Case, DEFAULT_DOWN_WINDOW, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Policy,
+    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy,
     Rules, Select, Step,
 };
 pub use differences::{Difference, differences};

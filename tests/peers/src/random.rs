@@ -4,7 +4,7 @@
 use fastrand::Rng;
 
 use crate::case::{
-    Amount, Case, DEFAULT_DOWN_WINDOW, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Policy,
+    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy,
     Rules, Select, Step,
 };
 
@@ -14,11 +14,11 @@ pub fn random_case(seed: u64, number: usize) -> Case {
     let mut rng =
         Rng::with_seed(seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     // A quarter of the cases test the recommendations of metrics, the others the effect of recommendations over time.
-    if rng.u8(..4) == 0 { of_formulas(&mut rng) } else { of_time(&mut rng) }
+    if rng.u8(..4) == 0 { formula_case(&mut rng) } else { time_case(&mut rng) }
 }
 
 /// A case with several metrics of all kinds, hardly any limits, and few steps.
-fn of_formulas(rng: &mut Rng) -> Case {
+fn formula_case(rng: &mut Rng) -> Case {
     let metrics: Vec<_> = (0..rng.usize(1..=3)).map(|_| metric(rng)).collect();
     let maximum = rng.u32(500..=5_000);
     let replicas = rng.u32(1..=60);
@@ -46,7 +46,7 @@ fn of_formulas(rng: &mut Rng) -> Case {
 }
 
 /// A case with one or two metrics, windows, policies, bounds, and many steps.
-fn of_time(rng: &mut Rng) -> Case {
+fn time_case(rng: &mut Rng) -> Case {
     let maximum = *one_of(rng, &[10, 30, 100, 400]);
     let minimum = if rng.bool() { 1 } else { rng.u32(1..=maximum) };
     let has_two = rng.u8(..8) == 0;
@@ -128,8 +128,8 @@ fn rules(rng: &mut Rng, only_largest: bool, most_percent: u32) -> Rules {
     let window = match rng.u8(..6) {
         0 => None,
         1 => Some(0),
-        2 => Some(*one_of(rng, &[1, 15, 60, 300, LONGEST_WINDOW])),
-        _ => Some(rng.u32(0..=LONGEST_WINDOW)),
+        2 => Some(*one_of(rng, &[1, 15, 60, 300, MAX_WINDOW])),
+        _ => Some(rng.u32(0..=MAX_WINDOW)),
     };
     let select = match rng.u8(..16) {
         0 => Some(Select::Disabled),
@@ -151,7 +151,7 @@ fn policy(rng: &mut Rng, most_percent: u32) -> Policy {
         Amount::Percent(percent(rng, most_percent))
     };
     let period =
-        if rng.bool() { rng.u32(1..=LONGEST_PERIOD) } else { *one_of(rng, &[1, 15, 60, 300]) };
+        if rng.bool() { rng.u32(1..=MAX_PERIOD) } else { *one_of(rng, &[1, 15, 60, 300]) };
     Policy { amount, period }
 }
 
@@ -165,14 +165,14 @@ fn percent(rng: &mut Rng, most: u32) -> u32 {
             2 => rng.u32(100..=most),
             _ => rng.u32(1..=100),
         };
-        if (1..=LARGEST_START).all(|start| is_same_part(start, percent)) {
+        if (1..=MAX_START).all(|start| is_same_part(start, percent)) {
             return percent;
         }
     }
 }
 
 /// The minimum number of replicas at the start of a period of a policy.
-const LARGEST_START: u32 = 2_000;
+const MAX_START: u32 = 2_000;
 
 fn is_same_part(start: u32, percent: u32) -> bool {
     let (whole, part) = (f64::from(start), f64::from(percent) / 100.0);
@@ -238,7 +238,7 @@ fn next_second(rng: &mut Rng, now: u32, pace: u32, spans: &[u32], steps: &[Step]
             end.checked_sub(1).filter(|second| *second > now).unwrap_or(regular)
         }
         1 => {
-            let most = if rng.u8(..4) == 0 { LONGEST_WINDOW } else { 30 };
+            let most = if rng.u8(..4) == 0 { MAX_WINDOW } else { 30 };
             now + rng.u32(1..=most)
         }
         _ => regular,

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written() {
+    fn a_written_record_reads_back() {
         let text = record().to_string();
         assert!(text.ends_with("\n5\n3*3 40 3\n"), "{text}");
         assert_eq!(text.parse(), Ok(record()));

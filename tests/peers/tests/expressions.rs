@@ -151,7 +151,7 @@ fn the_record_matches_the_current_expressions() {
 }
 
 #[test]
-fn every_answer_is_that_of_kubernetes_but_for_the_differences_that_are_meant() {
+fn every_result_equals_that_of_kubernetes_except_for_intended_differences() {
     let (objects, record) = (objects(), record());
     let meant: BTreeMap<&str, &str> =
         DIFFERENCES.iter().flat_map(|it| it.expressions.iter().map(|one| (*one, it.why))).collect();

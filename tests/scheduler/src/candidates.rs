@@ -21,12 +21,12 @@ pub(crate) enum Candidates<'o> {
 
 pub(crate) fn candidates<'o>(objects: &'o Objects, placement: &Value) -> Candidates<'o> {
     let is_bound = |set: &Value| {
-        objects.of_kind("ManagedClusterSetBinding").any(|binding| {
+        objects.with_kind("ManagedClusterSetBinding").any(|binding| {
             namespace_of(binding) == namespace_of(placement)
                 && binding["spec"]["clusterSet"] == name_of(set)
         })
     };
-    let bound: Vec<_> = objects.of_kind("ManagedClusterSet").filter(|set| is_bound(set)).collect();
+    let bound: Vec<_> = objects.with_kind("ManagedClusterSet").filter(|set| is_bound(set)).collect();
     if bound.is_empty() {
         return Candidates::NothingBound;
     }
@@ -36,7 +36,7 @@ pub(crate) fn candidates<'o>(objects: &'o Objects, placement: &Value) -> Candida
     if sets.is_empty() {
         return Candidates::NoneOfThoseNamed;
     }
-    let clusters = objects.of_kind("ManagedCluster");
+    let clusters = objects.with_kind("ManagedCluster");
     let clusters = clusters.filter(|it| sets.iter().any(|set| is_in(it, set)));
     let mut clusters: Vec<_> = clusters.collect();
     clusters.sort_by_key(|it| name_of(it));

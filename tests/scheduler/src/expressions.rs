@@ -54,7 +54,7 @@ impl<'o> Reading<'o> {
 
     /// The names and values of the scores in an object; empty without an object, and after its expiry.
     fn scores(&self, resource: &str) -> Option<Vec<(&'o str, i64)>> {
-        let mut all = self.objects.of_kind("AddOnPlacementScore");
+        let mut all = self.objects.with_kind("AddOnPlacementScore");
         let found = all.find(|it| namespace_of(it) == self.name() && name_of(it) == resource)?;
         let status = &found["status"];
         if instant(&status["validUntil"]).is_some_and(|until| self.now >= until) {

@@ -42,7 +42,7 @@ impl Objects {
     }
 
     /// The objects of a kind.
-    pub fn of_kind<'o>(&'o self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
+    pub fn with_kind<'o>(&'o self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
         self.0.iter().filter(move |object| object["kind"] == kind)
     }
 
@@ -69,7 +69,7 @@ impl Objects {
 
     /// The `PlacementDecision`s of a placement.
     pub fn decisions_of<'o>(&'o self, placement: &'o Value) -> impl Iterator<Item = &'o Value> {
-        self.of_kind("PlacementDecision").filter(move |it| is_decision_of(it, placement))
+        self.with_kind("PlacementDecision").filter(move |it| is_decision_of(it, placement))
     }
 
     /// Replaces the `PlacementDecision`s of a placement.

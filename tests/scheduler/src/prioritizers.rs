@@ -155,7 +155,7 @@ pub(crate) fn is_decided(objects: &Objects, placement: &Value, cluster: &Value) 
 
 fn balance(objects: &Objects, placement: &Value, cluster: &str) -> i64 {
     let own: Vec<_> = objects.decisions_of(placement).collect();
-    let others = objects.of_kind("PlacementDecision");
+    let others = objects.with_kind("PlacementDecision");
     let others = others.filter(|it| !own.iter().any(|own| std::ptr::eq(*own, *it)));
     let mut named: Vec<&str> = others.flat_map(clusters_in).collect();
     named.sort_unstable();
@@ -194,7 +194,7 @@ fn add_on(
     score: &str,
     now: Timestamp,
 ) -> Result<i64, MissingScore> {
-    let scores = objects.of_kind("AddOnPlacementScore");
+    let scores = objects.with_kind("AddOnPlacementScore");
     let mut scores = scores.filter(|it| namespace_of(it) == cluster && name_of(it) == resource);
     let status = &scores.next().ok_or(MissingScore::Object)?["status"];
     let found = list(&status["scores"]).iter().find(|it| it["name"] == score);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The maximum quantity, without the unit of billionths.
-const LARGEST: i128 = i64::MAX as i128;
+const MAX_WHOLE: i128 = i64::MAX as i128;
 const NANOS_IN_ONE: i128 = 1_000_000_000;
 
 /// A quantity in billionths; `None` for other strings. Smaller fractions are rounded away from zero, as Kubernetes
@@ -41,7 +41,7 @@ fn parse(text: &str) -> Option<i128> {
         (Some(_), None) if places < 0 => 1,
         _ => i128::MAX,
     };
-    let magnitude = magnitude.min(LARGEST * NANOS_IN_ONE);
+    let magnitude = magnitude.min(MAX_WHOLE * NANOS_IN_ONE);
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
@@ -91,7 +91,7 @@ mod tests {
             (json!("3u"), Some(3_000)),
             (json!("0.1n"), Some(1)),
             (json!("0.0000000001Ki"), Some(103)),
-            (json!("1e99"), Some(LARGEST * NANOS_IN_ONE)),
+            (json!("1e99"), Some(MAX_WHOLE * NANOS_IN_ONE)),
             (json!("1e-99"), Some(1)),
             (json!(""), None),
             (json!("."), None),

@@ -49,10 +49,10 @@ fn at(objects: &Objects, placement: &Value, instant: Timestamp) -> Option<Schedu
 
 /// Every start and end that any object mentions.
 fn mentioned(objects: &Objects, placement: &Value) -> BTreeSet<i128> {
-    let scores = objects.of_kind("AddOnPlacementScore");
+    let scores = objects.with_kind("AddOnPlacementScore");
     let scores = scores.filter_map(|it| instant(&it["status"]["validUntil"]));
     let mut mentioned: BTreeSet<i128> = scores.map(Timestamp::as_nanosecond).collect();
-    for taint in objects.of_kind("ManagedCluster").flat_map(|it| list(&it["spec"]["taints"])) {
+    for taint in objects.with_kind("ManagedCluster").flat_map(|it| list(&it["spec"]["taints"])) {
         mentioned.extend(instant(&taint["timeAdded"]).map(Timestamp::as_nanosecond));
         let tolerations = list(&placement["spec"]["tolerations"]).iter();
         mentioned.extend(tolerations.filter_map(|it| taints::ends_at(it, taint)));

@@ -34,7 +34,7 @@ use fault::Effect;
 use store::Store;
 
 /// The delay of a response that a concurrent change overtakes.
-const LATE: Duration = Duration::from_millis(100);
+const OVERTAKEN_DELAY: Duration = Duration::from_millis(100);
 
 /// A stub of an API server. Clones share the same state.
 #[derive(Clone, Default)]
@@ -99,7 +99,7 @@ impl Stub {
             Some(Effect::Overtake(act)) => {
                 let answer = self.lock().store.answer(&request);
                 act(self);
-                tokio::time::sleep(LATE).await;
+                tokio::time::sleep(OVERTAKEN_DELAY).await;
                 return Ok(answer);
             }
             Some(Effect::Admit(change)) => {

@@ -118,10 +118,10 @@ pub(crate) fn silence() -> Response<ResponseBody> {
 
 impl Store {
     pub(crate) fn answer(&mut self, request: &ReceivedRequest) -> Response<ResponseBody> {
-        self.try_answer(request).unwrap_or_else(|refusal| refusal.answer())
+        self.try_respond(request).unwrap_or_else(|refusal| refusal.answer())
     }
 
-    fn try_answer(&mut self, request: &ReceivedRequest) -> Result<Response<ResponseBody>, Refusal> {
+    fn try_respond(&mut self, request: &ReceivedRequest) -> Result<Response<ResponseBody>, Refusal> {
         if request.plural.is_empty() && request.method == Method::GET {
             return self.discover(request);
         }

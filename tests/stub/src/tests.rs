@@ -17,7 +17,7 @@ fn code(answer: kube::Result<impl std::fmt::Debug>) -> u16 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fault_strikes_the_requested_number_of_times_and_a_lost_answer_was_carried_out() {
+async fn a_fault_strikes_n_times_and_a_lost_response_hides_an_applied_request() {
     let stub = Stub::new();
     let api = Api::<ConfigMap>::namespaced(stub.client(), "default");
     let object = serde_json::from_value(objects::config_map("a", &json!({}))).unwrap();

@@ -92,7 +92,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))
 }
 
-fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
+fn read_if_exists(path: &Path) -> anyhow::Result<Option<String>> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         read => read.map(Some).with_context(|| format!("failed to read {}", path.display())),

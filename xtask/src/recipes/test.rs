@@ -229,7 +229,7 @@ impl Cluster {
             return Ok(None);
         };
         let harness = match &run.arguments.kubernetes_version {
-            Some(version) => harness.of_version(version),
+            Some(version) => harness.for_version(version),
             None => harness,
         };
         let verdicts = harness.check()?;

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_is_read_as_it_was_written() {
+    fn a_written_baseline_reads_back() {
         let before = counts(&[("root", 3), ("crates/api", 12)]);
         assert_eq!(parse(&render(&before)).unwrap(), before);
         assert_eq!(parse(&render(&counts(&[("docs", 0)]))).unwrap(), counts(&[]));

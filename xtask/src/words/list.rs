@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_applies_to_what_it_names() {
+    fn a_kind_applies_to_its_sources() {
         assert_eq!(finds("told", Source::Name), ["one 0 0"]);
         assert_eq!(finds("told", Source::TypeName), [""; 0]);
         assert_eq!(finds("TOLD", Source::Prose), ["one 0 0"]);

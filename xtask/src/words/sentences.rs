@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_sentence_is_found_where_it_begins() {
+    fn a_long_sentence_is_reported_at_its_start() {
         let found = check(&format!("One. Two {}.", vec!["word"; 36].join("\n")));
         assert_eq!(found[0].at, 5);
     }

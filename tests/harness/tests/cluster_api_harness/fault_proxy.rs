@@ -29,7 +29,7 @@ impl Sides {
         Ok(Self { proxy, behind, direct: Api::default_namespaced(test.client()) })
     }
 
-    async fn create_behind(&self, name: &str) -> kube::Result<ConfigMap> {
+    async fn create_through_proxy(&self, name: &str) -> kube::Result<ConfigMap> {
         self.behind.create(&PostParams::default(), &map(name)).await
     }
 
@@ -56,7 +56,7 @@ fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::St
 fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
-        sides.create_behind("passes").await?;
+        sides.create_through_proxy("passes").await?;
         let patch = Patch::Merge(json!({"data": {"tide": "high"}}));
         let params = PatchParams { field_manager: Some("pilot".into()), ..Default::default() };
         sides.behind.patch("passes", &params, &patch).await?;
@@ -107,7 +107,7 @@ fn lease_renewals_are_not_counted_as_writes_and_the_user_agent_is_recorded() -> 
 }
 
 #[test]
-fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_the_api_server()
+fn an_injected_response_strikes_the_requested_number_of_times_and_hides_the_request()
 -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
@@ -120,16 +120,16 @@ fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_t
         let conflict = sides.proxy.inject(other);
 
         for _ in 0..2 {
-            let status = refusal(sides.create_behind("late").await)?;
+            let status = refusal(sides.create_through_proxy("late").await)?;
             assert_eq!((status.code, status.reason.as_str()), (429, "TooManyRequests"));
             assert_eq!(status.message, "the harbour is full");
             let details = status.details.context("no details")?;
             assert_eq!(details.retry_after_seconds, 7);
         }
         // The first fault has no strikes left; the second fault matches too.
-        assert_eq!(refusal(sides.create_behind("late").await)?.code, 409);
+        assert_eq!(refusal(sides.create_through_proxy("late").await)?.code, 409);
         assert!(!sides.is_there("late").await?);
-        sides.create_behind("late").await?;
+        sides.create_through_proxy("late").await?;
         assert_eq!((busy.taken(), conflict.taken()), (2, 1));
         let requests = sides.proxy.requests();
         let injected: Vec<_> = requests.iter().map(|request| request.injected).collect();
@@ -141,18 +141,18 @@ fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_t
 }
 
 #[test]
-fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
+fn a_request_with_a_lost_response_is_applied_and_a_refused_request_is_not() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let lost = sides.proxy.inject(Fault::lose_response().method(Method::POST));
-        ensure!(sides.create_behind("done").await.is_err(), "an answer came");
+        ensure!(sides.create_through_proxy("done").await.is_err(), "an answer came");
         assert!(sides.is_there("done").await?);
         assert_eq!(lost.taken(), 1);
 
         let refused = sides.proxy.inject(Fault::refuse().matching(RecordedRequest::is_write));
         // An earlier request that does not match passes.
         assert!(sides.behind.get("done").await.is_ok());
-        ensure!(sides.create_behind("undone").await.is_err(), "an answer came");
+        ensure!(sides.create_through_proxy("undone").await.is_err(), "an answer came");
         assert!(!sides.is_there("undone").await?);
         assert_eq!(refused.taken(), 1);
 
@@ -165,12 +165,12 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
 }
 
 #[test]
-fn a_replaced_answer_hides_applied_work() -> TestResult {
+fn a_replaced_response_hides_an_applied_request() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let conflict = Fault::replace_response(InjectedResponse::with(StatusCode::CONFLICT));
         let replaced = sides.proxy.inject(conflict.method(Method::POST));
-        ensure!(sides.create_behind("done").await.is_err(), "the answer was not replaced");
+        ensure!(sides.create_through_proxy("done").await.is_err(), "the answer was not replaced");
         assert!(sides.is_there("done").await?);
         assert_eq!(replaced.taken(), 1);
         let request = &sides.proxy.requests()[0];
@@ -184,7 +184,7 @@ fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> Tes
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST).always());
-        let (created, meanwhile) = tokio::join!(sides.create_behind("patient"), async {
+        let (created, meanwhile) = tokio::join!(sides.create_through_proxy("patient"), async {
             hanging.await_taken(1).await?;
             let was_there = sides.is_there("patient").await?;
             hanging.release();
@@ -194,7 +194,7 @@ fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> Tes
         created?;
         assert!(sides.is_there("patient").await?);
         // The release is permanent: the next request does not hang.
-        sides.create_behind("next").await?;
+        sides.create_through_proxy("next").await?;
         Ok(())
     })
 }
@@ -204,7 +204,7 @@ fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResul
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST));
-        let mut creating = Box::pin(sides.create_behind("patient"));
+        let mut creating = Box::pin(sides.create_through_proxy("patient"));
         tokio::select! {
             answer = &mut creating => bail!("an answer came: {answer:?}"),
             taken = hanging.await_taken(1) => taken?,
@@ -213,7 +213,7 @@ fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResul
         // The list drops the fault at the next request.
         tokio::select! {
             answer = &mut creating => bail!("an answer came: {answer:?}"),
-            created = sides.create_behind("next") => created?,
+            created = sides.create_through_proxy("next") => created?,
         };
         assert_eq!(sides.proxy.requests()[0].status, None);
         sides.proxy.cut_all().await;
@@ -230,7 +230,7 @@ fn a_delayed_request_arrives_late_and_intact() -> TestResult {
         let by = Duration::from_millis(400);
         let delayed = sides.proxy.inject(Fault::delay(by));
         let start = Instant::now();
-        sides.create_behind("late").await?;
+        sides.create_through_proxy("late").await?;
         assert!(start.elapsed() >= by, "{:?}", start.elapsed());
         assert_eq!(delayed.taken(), 1);
         Ok(())
@@ -273,7 +273,7 @@ fn events_of_a_watch_pass_one_by_one_until_all_connections_are_cut() -> TestResu
 fn a_blocked_proxy_refuses_connections_and_is_back_on_the_same_port() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
-        sides.create_behind("before").await?;
+        sides.create_through_proxy("before").await?;
         let hanging = sides.proxy.inject(Fault::hang());
         let (cut, ()) = tokio::join!(sides.behind.get("before"), async {
             let taken = hanging.await_taken(1).await;

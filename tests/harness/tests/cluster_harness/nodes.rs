@@ -127,7 +127,7 @@ fn a_deleted_pod_goes_and_its_name_can_be_used_again() -> TestResult {
 }
 
 #[test]
-fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestResult {
+fn a_stopped_node_serves_no_pods_and_catches_up_after_its_restart() -> TestResult {
     on_shared_cluster(async |test| {
         let nodes = test.nodes(&[NodeSpec::named("node")]).await?;
         let node = &nodes.names()[0];

@@ -36,7 +36,7 @@ fn run(built: &Built) -> Result<String> {
 }
 
 #[test]
-fn of_concurrent_runs_one_builds_and_the_others_reuse_it() -> TestResult {
+fn concurrent_runs_build_once_and_share_the_result() -> TestResult {
     let build = module("at-once")?;
     let builds: Vec<_> = (0..4)
         .map(|_| {

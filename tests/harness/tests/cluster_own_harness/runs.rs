@@ -154,7 +154,7 @@ async fn a_killed_control_plane_continues_with_its_data_at_the_same_address() ->
 }
 
 #[test]
-fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult {
+fn pods_wait_for_a_killed_scheduler_and_proceed_after_its_restart() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let nodes = test.nodes(&[NodeSpec::named("node")]).await?;
         test.plane.kill(Component::Scheduler)?;
@@ -183,7 +183,7 @@ fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult 
 }
 
 #[test]
-fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult {
+fn etcd_accepts_only_clients_with_a_certificate_of_its_own_ca() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let etcd_version = async |client: Client| -> Result<String> {
             Ok(client.request_text(http::Request::get("/health").body(Vec::new())?).await?)

@@ -53,7 +53,7 @@ fn every_step_of_every_random_case_is_as_kubernetes_has_it() {
 }
 
 #[test]
-fn every_difference_is_the_one_that_is_meant() {
+fn every_difference_is_intended() {
     for difference in differences() {
         let name = difference.name;
         assert_eq!(live(&difference.case), difference.ours, "{name}: ours");

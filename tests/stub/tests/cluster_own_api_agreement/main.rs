@@ -204,7 +204,7 @@ async fn compact(test: &OwnTest) -> TestResult {
 }
 
 #[test]
-fn the_stub_answers_as_an_api_server_does() -> TestResult {
+fn the_stub_responds_like_an_api_server() -> TestResult {
     // Otherwise etcd notifies the API server of its progress only every ten minutes.
     let progress = "--watch-progress-notify-interval=1s";
     let options = ControlPlaneOptions::api_only().flag(Component::Etcd, progress);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_of_the_table_that_is_not_there_is_an_error() {
+    fn a_nonexistent_dependency_in_the_table_is_an_error() {
         let table: &[Row] = &[
             ("almanac-calendar", &[]),
             ("almanac-engine", &["almanac-calendar", "almanac-expressions"]),

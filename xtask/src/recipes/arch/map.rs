@@ -6,14 +6,14 @@
 
 use std::path::Path;
 
-use super::{Finding, read, read_if_there};
+use super::{Finding, read, read_if_exists};
 use crate::workspace::Workspace;
 
 pub(super) const MAP: &str = "ARCHITECTURE.md";
 const DECISIONS: &str = "DESIGN.md";
 
 /// The maximum size of the map. Nobody reads a longer map.
-const MOST_BYTES: usize = 15_000;
+const MAX_BYTES: usize = 15_000;
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let is_there = |path: &str| workspace.root.join(path).exists();
@@ -33,7 +33,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let sources = format!("{crate_folder}/src");
         for file in ["lib.rs", "main.rs"] {
             let place = format!("{sources}/{file}");
-            if let Some(text) = read_if_there(&workspace.root.join(&place))? {
+            if let Some(text) = read_if_exists(&workspace.root.join(&place))? {
                 let bases = [sources.as_str(), crate_folder.as_str()];
                 findings.extend(check_paths(&place, &page(&text), &bases, is_there));
             }
@@ -45,11 +45,11 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
 fn check_size(map: &str) -> Option<Finding> {
     let message = || {
         format!(
-            "has {} bytes; {MOST_BYTES} is the most, so move what concerns one crate to its page",
+            "has {} bytes; the maximum is {MAX_BYTES}, so move details of a crate to the page of the crate",
             map.len()
         )
     };
-    (map.len() > MOST_BYTES).then(|| Finding::error(MAP, message()))
+    (map.len() > MAX_BYTES).then(|| Finding::error(MAP, message()))
 }
 
 /// The paths in a document that do not exist below the root, the heading above or any of the bases.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_nowhere_is_an_error_where_it_is() {
+    fn a_nonexistent_path_is_an_error_at_its_line() {
         assert_eq!(places("text\n`a.rs` and `b/c`", &[]), ["M.md:2", "M.md:2"]);
         assert_eq!(places("## `crates/x/src`\n## Other\n`a.rs`", &[]), ["M.md:3"]);
     }

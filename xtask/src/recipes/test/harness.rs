@@ -50,7 +50,7 @@ impl Harness {
     }
 
     /// The same program, for a version of Kubernetes.
-    pub(super) fn of_version(self, version: &str) -> Self {
+    pub(super) fn for_version(self, version: &str) -> Self {
         Self { version: Some(version.to_owned()), ..self }
     }
 
