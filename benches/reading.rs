@@ -21,13 +21,13 @@ const FILES: usize = 1_000;
 const OBJECTS_A_FILE: usize = 10;
 
 fn main() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create a directory");
     let folder = folder.path();
-    let bytes = generated_objects::write(folder, FILES, OBJECTS_A_FILE).expect("files");
+    let bytes = generated_objects::write(folder, FILES, OBJECTS_A_FILE).expect("write the files");
     let before = peak_memory();
     let first = read_and_check(folder);
     let peak = peak_memory();
-    let best = (0..5).map(|_| read_and_check(folder).0).min().expect("five runs");
+    let best = (0..5).map(|_| read_and_check(folder).0).min().expect("five runs have a minimum");
     let (total, reading, checking) = first;
     println!("{FILES} files, {} objects, {:.1} MB", FILES * OBJECTS_A_FILE, megabytes(bytes));
     println!(
@@ -48,9 +48,9 @@ fn main() {
 fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     let begun = Instant::now();
     let mut reading = Reading::default();
-    for entry in std::fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("it can be listed").path();
-        let bytes = std::fs::read(&path).expect("it can be read");
+    for entry in std::fs::read_dir(folder).expect("list the directory") {
+        let path = entry.expect("list the directory").path();
+        let bytes = std::fs::read(&path).expect("read the file");
         read_objects(&mut reading, Source::of_bytes(path.display().to_string(), bytes));
     }
     let read = begun.elapsed();

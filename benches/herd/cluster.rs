@@ -46,7 +46,7 @@ impl Cluster {
         let began = Instant::now();
         create(&client, self.rules).await?;
         let took = began.elapsed().as_secs_f64();
-        println!("{} rules and targets made in {took:.1} s (load {})", self.rules, load()?);
+        println!("{} rules and targets created in {took:.1} s (load {})", self.rules, load()?);
         let limits = WriteLimits {
             writes_at_once: self.writes_at_once.first().copied().unwrap_or(32),
             writes_per_second: None,
@@ -103,7 +103,7 @@ impl Cluster {
         let boundary = controller.on_this_machine(at)?;
         // Long enough for the controller to become idle, and short enough to end before the minute starts.
         let rest = boundary.duration_since(Timestamp::now()) - SignedDuration::from_secs(1);
-        tokio::time::sleep(Duration::try_from(rest).context("it was armed too late")?).await;
+        tokio::time::sleep(Duration::try_from(rest).context("the rules were armed too late")?).await;
         println!("    at rest: memory {}", controller.memory()?);
 
         let before = controller.metrics().await?;
@@ -183,7 +183,7 @@ pub(crate) async fn requests_since(client: &Client, before: &Exposition) -> Resu
 
 /// The requests to the API server about the objects of the herd.
 fn print_requests(requests: &Exposition) {
-    println!("  requests as the API server counts them, from armed until all was written:");
+    println!("  requests as the API server counts them, from armed until all writes succeeded:");
     for (sample, more) in requests.samples() {
         let label = |name| label_of(sample, name).unwrap_or_default();
         if label("group").starts_with("autoscaling") || label("resource") == "events" {

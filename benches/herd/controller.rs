@@ -84,7 +84,7 @@ impl Controller {
     /// The current metrics of the controller.
     pub(crate) async fn metrics(&self) -> Result<Exposition> {
         let (status, body) = self.program.get("/metrics").await?;
-        ensure!(status == 200, "the controller answered {status}: {body}");
+        ensure!(status == 200, "the controller responded {status}: {body}");
         Ok(Exposition::read(&body, &["almanac_"]))
     }
 

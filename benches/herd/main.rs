@@ -72,7 +72,7 @@ fn program(chosen: Option<&PathBuf>) -> Result<PathBuf> {
     let program = std::path::absolute(&program)?;
     ensure!(
         program.is_file(),
-        "{} is not there: build it with `cargo build --profile dist -p almanac`",
+        "{} is missing: build it with `cargo build --profile dist -p almanac`",
         program.display()
     );
     Ok(program)

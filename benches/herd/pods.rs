@@ -64,7 +64,7 @@ impl Pods {
         let plane = ControlPlane::start(&ControlPlaneOptions::api_only()).await?;
         let client = plane.client()?;
         self.create(&client).await?;
-        println!("{} pods on {} nodes made (load {})", self.count, self.nodes, load()?);
+        println!("{} pods on {} nodes created (load {})", self.count, self.nodes, load()?);
         let mut changes = changed_pods(&client);
         let lead = if self.idle.is_some() { 7200 } else { self.lead };
         let shown = BOUNDARY.parse::<Timestamp>()? - SignedDuration::from_secs(lead);

@@ -51,7 +51,7 @@ impl MemoryLimit {
         // The shell enters the group and then becomes the program.
         let enter = r#"echo $$ >"$0" && exec "$@""#;
         let members = group.join("cgroup.procs");
-        let text = |path: &Path| path.to_str().map(str::to_owned).context("the path is text");
+        let text = |path: &Path| path.to_str().map(str::to_owned).context("the path must be UTF-8");
         let (members, program) = (text(&members)?, text(program)?);
         let mut all = vec!["-c", enter, &members, &program];
         all.extend(arguments);
@@ -150,7 +150,7 @@ mod tests {
         // The shell keeps the read data in a variable.
         let hoard = "hoard=$(head -c 50000000 /dev/zero | tr '\\0' x); while :; do sleep 1; done";
         let shell = Path::new("/bin/sh");
-        let program = limit.start_listening(shell, &["-c", hoard], &[]).expect("it starts");
+        let program = limit.start_listening(shell, &["-c", hoard], &[]).expect("start the program");
         let refused = await_condition("it to be found out", PATIENCE, async || {
             Ok(match limit.check(&program) {
                 Ok(peak) => Observation::NotYet(format!("{peak} bytes")),
@@ -163,7 +163,7 @@ mod tests {
                 }
             })
         });
-        refused.await.expect("it is found out");
+        refused.await.expect("detect the killed program");
     }
 
     #[tokio::test]
@@ -171,7 +171,7 @@ mod tests {
         let limit = MemoryLimit::new(16 << 20);
         let shell = Path::new("/bin/sh");
         let idle = ["-c", "while :; do sleep 1; done"];
-        let program = limit.start_listening(shell, &idle, &[]).expect("it starts");
-        assert!(limit.check(&program).expect("it runs") < 16 << 20);
+        let program = limit.start_listening(shell, &idle, &[]).expect("start the program");
+        assert!(limit.check(&program).expect("the program runs within its limit") < 16 << 20);
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn for_running_file(own: bool, whole: bool) -> Result<Option<Needs>> 
     if found.is_none() {
         let right: Vec<_> = Needs::ALL.into_iter().filter(fits).map(Needs::prefix).collect();
         bail!(
-            "this test belongs in a file whose name begins with {}, but is in {file}",
+            "this test belongs in a file whose name starts with {}, but is in {file}",
             right.join(" or ")
         );
     }

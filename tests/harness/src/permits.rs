@@ -168,66 +168,66 @@ mod tests {
 
     #[test]
     fn more_permits_are_given_while_no_program_waits_for_a_processor() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let folder = tempfile::tempdir().expect("create a directory");
         let path = folder.path().to_owned();
         let limit = Limit { steady: 1, all: 2 };
-        let steady = take_in(&path, "running", limit, 1, busy).expect("the steady one");
-        let extra = take_in(&path, "running", limit, 1, || Some(Duration::ZERO)).expect("another");
+        let steady = take_in(&path, "running", limit, 1, busy).expect("the steady permit");
+        let extra = take_in(&path, "running", limit, 1, || Some(Duration::ZERO)).expect("the extra permit");
         let (sender, taken) = mpsc::channel();
-        let file = File::create(path.join("running-1")).expect("it is there");
+        let file = File::create(path.join("running-1")).expect("open the permit file");
         assert!(file.try_lock().is_err(), "the extra one is held");
         drop(extra);
         std::thread::spawn(move || {
             let permit = take_in(&path, "running", limit, 1, busy);
-            sender.send(permit).expect("the test waits");
+            sender.send(permit).expect("the test receives the permit");
         });
         let waited = taken.recv_timeout(LOAD_WINDOW + Duration::from_millis(500));
         assert!(waited.is_err(), "while it is busy, the extra one is not given");
         drop(steady);
-        taken.recv().expect("it is sent").expect("the steady one");
+        taken.recv().expect("receive the result").expect("the steady permit");
     }
 
     #[test]
     fn extra_permits_count_as_steady_permits_on_a_busy_machine() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let folder = tempfile::tempdir().expect("create a directory");
         let path = folder.path().to_owned();
         let limit = Limit { steady: 2, all: 3 };
         let idle = || Some(Duration::ZERO);
         let [first, second] = [(); 2].map(|()| take_in(&path, "running", limit, 1, busy));
-        let third = take_in(&path, "running", limit, 1, idle).expect("an extra one");
+        let third = take_in(&path, "running", limit, 1, idle).expect("the extra permit");
         let (sender, taken) = mpsc::channel();
         std::thread::spawn(move || {
             for wanted in [1, 2] {
                 let permit = take_in(&path, "running", limit, wanted, busy);
-                sender.send(permit).expect("the test waits");
+                sender.send(permit).expect("the test receives the permit");
             }
         });
         drop(first);
         assert!(taken.recv_timeout(Duration::from_millis(300)).is_err(), "two are held");
         drop(second);
-        let one = taken.recv().expect("it is sent").expect("one is held");
+        let one = taken.recv().expect("receive the result").expect("a permit while another is held");
         drop(third);
         assert!(taken.recv_timeout(Duration::from_millis(300)).is_err(), "it wants two");
         drop(one);
-        taken.recv().expect("it is sent").expect("none is held");
+        taken.recv().expect("receive the result").expect("a permit while no other is held");
     }
 
     #[test]
     fn a_permit_waits_until_enough_are_returned() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let folder = tempfile::tempdir().expect("create a directory");
         let path = folder.path().to_owned();
-        let first = take_in(&path, "running", Limit::new(3), 1, busy).expect("one of three");
-        let second = take_in(&path, "running", Limit::new(3), 1, busy).expect("two of three");
+        let first = take_in(&path, "running", Limit::new(3), 1, busy).expect("the first of three permits");
+        let second = take_in(&path, "running", Limit::new(3), 1, busy).expect("the second of three permits");
         let (sender, taken) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             // A request for more permits than exist takes all permits.
-            let _all = take_in(&path, "running", Limit::new(3), 9, busy).expect("all three");
-            sender.send(()).expect("the test waits");
+            let _all = take_in(&path, "running", Limit::new(3), 9, busy).expect("all three permits");
+            sender.send(()).expect("the test receives the permit");
         });
         drop(first);
         assert!(taken.recv_timeout(Duration::from_millis(300)).is_err());
         drop(second);
-        taken.recv().expect("taken");
-        thread.join().expect("ended");
+        taken.recv().expect("receive the signal");
+        thread.join().expect("join the thread");
     }
 }

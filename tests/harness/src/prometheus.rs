@@ -186,7 +186,7 @@ impl Prometheus {
         let request = http::Request::get(path).body(Vec::new())?;
         let mut answer: Value = self.client.request(request).await?;
         let result = answer["data"]["result"].take();
-        ensure!(result.is_array(), "Prometheus answered {promql:?} with {answer}");
+        ensure!(result.is_array(), "Prometheus responded to {promql:?} with {answer}");
         Ok(result)
     }
 

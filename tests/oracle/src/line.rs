@@ -165,7 +165,7 @@ impl Line {
         // The clock reaches the civil time in the last step of the grid: now walk second by second.
         (last + 1..=last + grid)
             .find(|&at| self.civil(at) >= civil)
-            .expect("the end of the stretch has reached it")
+            .expect("the clock reaches the civil time in this step")
     }
 }
 

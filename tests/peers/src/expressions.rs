@@ -140,7 +140,7 @@ pub fn ask_expressions() -> Result<Vec<String>> {
     let answers = String::from_utf8(run("cel", &input().to_string())?)?;
     let answers: Vec<String> = answers.lines().map(str::to_owned).collect();
     let expected = expressions().len();
-    ensure!(answers.len() == expected, "{expected} expressions have {} answers", answers.len());
+    ensure!(answers.len() == expected, "{expected} expressions have {} results", answers.len());
     Ok(answers)
 }
 

@@ -135,8 +135,8 @@ pub fn run_kubernetes(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
     let answers: Vec<Vec<u32>> = serde_json::Deserializer::from_slice(&run("hpa", &input)?)
         .into_iter()
         .collect::<Result<_, _>>()
-        .context("failed to understand the answers of tests/peers/kubernetes/hpa")?;
-    ensure!(answers.len() == cases.len(), "{} cases have {} answers", cases.len(), answers.len());
+        .context("failed to parse the results of tests/peers/kubernetes/hpa")?;
+    ensure!(answers.len() == cases.len(), "{} cases have {} results", cases.len(), answers.len());
     Ok(answers)
 }
 

@@ -25,7 +25,7 @@ struct Difference {
 
 const DIFFERENCES: &[Difference] = &[
     Difference {
-        why: "texts are not formatted",
+        why: "strings are not formatted",
         expressions: &["'%s'.format(['a']) == 'a'", "format.named('dns1123Label').hasValue()"],
     },
     Difference {
@@ -37,7 +37,7 @@ const DIFFERENCES: &[Difference] = &[
         expressions: &["1 < 1.5", "1u < 2", "2 > 1u", "1.5 > 1", "1 <= 1.0 && 1 >= 1.0"],
     },
     Difference {
-        why: "nothing is known of the items of an empty list",
+        why: "the types of items of an empty list are unknown",
         expressions: &["[].map(y, y + dyn(1)) == ['a']"],
     },
     Difference {
@@ -165,6 +165,6 @@ fn every_result_equals_that_of_kubernetes_except_for_intended_differences() {
             failures.push(format!("{expression}\n  Kubernetes {theirs}\n  ours       {ours}"));
         }
     }
-    assert!(failures.is_empty(), "{} answers:\n{}", failures.len(), failures.join("\n"));
+    assert!(failures.is_empty(), "{} results differ:\n{}", failures.len(), failures.join("\n"));
     assert_eq!(found, meant.len(), "a difference is in no expression of the comparison");
 }

@@ -142,13 +142,13 @@ impl std::fmt::Debug for Fault {
             Effect::Respond(refusal) => {
                 return write!(formatter, "{refusal:?}, {} times", self.times);
             }
-            Effect::LoseResponse => "the answer is lost",
+            Effect::LoseResponse => "the response is lost",
             Effect::Refuse => "the connection is cut",
             Effect::Hang => "no response",
-            Effect::Silence => "an answer that never ends",
+            Effect::Silence => "a response that never ends",
             Effect::ConcurrentChange(_) => "a concurrent change",
-            Effect::Admit(_) => "a webhook changes it",
-            Effect::Overtake(_) => "the answer is late",
+            Effect::Admit(_) => "a webhook changes the object",
+            Effect::Overtake(_) => "the response is late",
         };
         write!(formatter, "{effect}, {} times", self.times)
     }

@@ -132,11 +132,11 @@ impl Stub {
     /// Changes an object by a merge patch, as another field manager.
     ///
     /// # Panics If the object does not exist.
-    #[expect(clippy::expect_used, reason = "a test that changes what is not there is wrong itself")]
+    #[expect(clippy::expect_used, reason = "a test that changes a missing object is wrong itself")]
     pub fn change(&self, plural: &str, namespace: &str, name: &str, patch: &Value) {
         let mut state = self.lock();
         let key = state.store.key(plural, namespace, name);
-        let mut object = Value::clone(state.store.object(&key).expect("it is there"));
+        let mut object = Value::clone(state.store.object(&key).expect("the object exists"));
         store::merge(&mut object, patch);
         state.store.write(key, object);
     }

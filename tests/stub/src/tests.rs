@@ -12,7 +12,7 @@ use super::*;
 fn code(answer: kube::Result<impl std::fmt::Debug>) -> u16 {
     match answer {
         Err(kube::Error::Api(status)) => status.code,
-        other => panic!("it was no refusal: {other:?}"),
+        other => panic!("not a refusal: {other:?}"),
     }
 }
 

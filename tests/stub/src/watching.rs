@@ -33,8 +33,8 @@ pub(crate) struct Watched {
 impl Watched {
     /// Whether the change is delivered.
     fn has(&self, change: &Change) -> bool {
-        let is_there = self.namespace.is_empty() || self.namespace == change.key.namespace;
-        change.key.kind == self.kind && is_there && change.version > self.after
+        let is_in_namespace = self.namespace.is_empty() || self.namespace == change.key.namespace;
+        change.key.kind == self.kind && is_in_namespace && change.version > self.after
     }
 
     fn bookmark(&self) -> Bytes {

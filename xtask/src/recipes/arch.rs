@@ -80,7 +80,7 @@ fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let place = workspace.relative(&file.path);
         findings.extend(style::check(&place, &file.text));
         let ignored = ignored::check(&place, &file.text);
-        findings.extend(ignored.with_context(|| format!("failed to look through {place}"))?);
+        findings.extend(ignored.with_context(|| format!("failed to check {place}"))?);
     }
     findings.extend(reasons::check(&read(&workspace.root.join("Cargo.toml"))?));
     findings.extend(documents::check(workspace)?);

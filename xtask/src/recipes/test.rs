@@ -71,7 +71,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
             let is_set = env::var_os(name).is_some_and(|value| !value.is_empty());
             ensure!(
                 !is_set,
-                "{name} selects another Kubernetes than --kubernetes-version; unset it"
+                "{name} selects another version than --kubernetes-version; unset it"
             );
         }
     }
@@ -98,7 +98,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         targets.extend(others.iter().flat_map(|test| ["--test".to_owned(), test.clone()]));
     }
     let built = programs::build(run, &targets)?;
-    let Ok(without_browser) = without_browser.join() else { bail!("failed to look for a browser") };
+    let Ok(without_browser) = without_browser.join() else { bail!("failed to check for a browser") };
     if let Some(because) = &without_browser {
         let mut pages = integration_tests(&run.workspace).1;
         pages.retain(|file| file.starts_with(browser::BROWSER));
@@ -281,7 +281,7 @@ fn not_run(run: &mut Run, sort: &str, tests: &[String], because: &str) -> anyhow
     run.count_tests(0, count);
     let what = format!("{count} {sort} not run ({because})");
     let leave_out =
-        if sort == REAL_CLUSTER { "; or leave them out: cargo xtask test --quick" } else { "" };
+        if sort == REAL_CLUSTER { "; or skip them: cargo xtask test --quick" } else { "" };
     run.fail(&what, &format!("cargo xtask test{leave_out}"));
     Ok(())
 }

@@ -62,7 +62,7 @@ impl Phrase {
             .map(|words| {
                 ensure!(
                     matches!(words.first(), Some(Word::OneOf(_))),
-                    "`{line}` does not begin with a word"
+                    "`{line}` does not start with a word"
                 );
                 let mut phrase = Self { words, ..Self::default() };
                 conditions.iter().try_for_each(|condition| phrase.add_condition(condition))?;

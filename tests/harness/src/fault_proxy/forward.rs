@@ -43,7 +43,7 @@ pub(super) async fn respond(
             // The API server starts its response after it has applied the request.
             let lost = ask_api_server(&service, number, request).await?;
             drop(lost);
-            bail!("the answer was lost on purpose")
+            bail!("the response was dropped on purpose")
         }
         Effect::Hang => {
             taken.released().await?;

@@ -112,7 +112,7 @@ mod tests {
 
     fn recorded(method: Method, uri: &str) -> RecordedRequest {
         RecordedRequest::from_request(
-            &Request::builder().method(method).uri(uri).body(()).expect("a request"),
+            &Request::builder().method(method).uri(uri).body(()).expect("build the request"),
         )
     }
 
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_result_is_added_to_its_own_request_even_after_the_log_is_cleared() {
         let log = RequestLog::default();
-        let request = Request::get("/a").body(()).expect("a request");
+        let request = Request::get("/a").body(()).expect("build the request");
         let (early, _) = log.add(&request);
         log.clear();
         let (late, _) = log.add(&request);

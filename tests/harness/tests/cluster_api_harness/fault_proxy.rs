@@ -34,7 +34,7 @@ impl Sides {
     }
 
     /// Whether the API server stores the object.
-    async fn is_there(&self, name: &str) -> Result<bool> {
+    async fn exists(&self, name: &str) -> Result<bool> {
         Ok(self.direct.get_opt(name).await?.is_some())
     }
 }
@@ -128,7 +128,7 @@ fn an_injected_response_strikes_the_requested_number_of_times_and_hides_the_requ
         }
         // The first fault has no strikes left; the second fault matches too.
         assert_eq!(refusal(sides.create_through_proxy("late").await)?.code, 409);
-        assert!(!sides.is_there("late").await?);
+        assert!(!sides.exists("late").await?);
         sides.create_through_proxy("late").await?;
         assert_eq!((busy.taken(), conflict.taken()), (2, 1));
         let requests = sides.proxy.requests();
@@ -145,15 +145,15 @@ fn a_request_with_a_lost_response_is_applied_and_a_refused_request_is_not() -> T
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let lost = sides.proxy.inject(Fault::lose_response().method(Method::POST));
-        ensure!(sides.create_through_proxy("done").await.is_err(), "an answer came");
-        assert!(sides.is_there("done").await?);
+        ensure!(sides.create_through_proxy("done").await.is_err(), "a response arrived");
+        assert!(sides.exists("done").await?);
         assert_eq!(lost.taken(), 1);
 
         let refused = sides.proxy.inject(Fault::refuse().matching(RecordedRequest::is_write));
         // An earlier request that does not match passes.
         assert!(sides.behind.get("done").await.is_ok());
-        ensure!(sides.create_through_proxy("undone").await.is_err(), "an answer came");
-        assert!(!sides.is_there("undone").await?);
+        ensure!(sides.create_through_proxy("undone").await.is_err(), "a response arrived");
+        assert!(!sides.exists("undone").await?);
         assert_eq!(refused.taken(), 1);
 
         let requests = sides.proxy.requests();
@@ -170,8 +170,8 @@ fn a_replaced_response_hides_an_applied_request() -> TestResult {
         let sides = Sides::for_test(test)?;
         let conflict = Fault::replace_response(InjectedResponse::with(StatusCode::CONFLICT));
         let replaced = sides.proxy.inject(conflict.method(Method::POST));
-        ensure!(sides.create_through_proxy("done").await.is_err(), "the answer was not replaced");
-        assert!(sides.is_there("done").await?);
+        ensure!(sides.create_through_proxy("done").await.is_err(), "the response was not replaced");
+        assert!(sides.exists("done").await?);
         assert_eq!(replaced.taken(), 1);
         let request = &sides.proxy.requests()[0];
         assert_eq!((request.status, request.api_server_status), (Some(409), Some(201)));
@@ -186,13 +186,13 @@ fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> Tes
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST).always());
         let (created, meanwhile) = tokio::join!(sides.create_through_proxy("patient"), async {
             hanging.await_taken(1).await?;
-            let was_there = sides.is_there("patient").await?;
+            let existed = sides.exists("patient").await?;
             hanging.release();
-            anyhow::Ok(was_there)
+            anyhow::Ok(existed)
         });
-        assert!(!meanwhile?, "it was carried out while it hung");
+        assert!(!meanwhile?, "the hanging request was applied");
         created?;
-        assert!(sides.is_there("patient").await?);
+        assert!(sides.exists("patient").await?);
         // The release is permanent: the next request does not hang.
         sides.create_through_proxy("next").await?;
         Ok(())
@@ -206,19 +206,19 @@ fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResul
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST));
         let mut creating = Box::pin(sides.create_through_proxy("patient"));
         tokio::select! {
-            answer = &mut creating => bail!("an answer came: {answer:?}"),
+            answer = &mut creating => bail!("a response arrived: {answer:?}"),
             taken = hanging.await_taken(1) => taken?,
         }
         drop(hanging);
         // The list drops the fault at the next request.
         tokio::select! {
-            answer = &mut creating => bail!("an answer came: {answer:?}"),
+            answer = &mut creating => bail!("a response arrived: {answer:?}"),
             created = sides.create_through_proxy("next") => created?,
         };
         assert_eq!(sides.proxy.requests()[0].status, None);
         sides.proxy.cut_all().await;
-        ensure!(creating.await.is_err(), "an answer came");
-        assert!(!sides.is_there("patient").await?);
+        ensure!(creating.await.is_err(), "a response arrived");
+        assert!(!sides.exists("patient").await?);
         Ok(())
     })
 }

@@ -53,14 +53,14 @@ fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a str> {
 }
 
 /// Waits until a node has a taint, or does not have the taint.
-async fn await_taint(test: &SharedTest, node: &str, key: &str, is_there: bool) -> Result<()> {
+async fn await_taint(test: &SharedTest, node: &str, key: &str, is_present: bool) -> Result<()> {
     let nodes: Api<Node> = Api::all(test.client());
-    let what = format!("taint {key} on {node}: {is_there}");
+    let what = format!("taint {key} on {node}: {is_present}");
     await_condition(&what, PATIENCE, async || {
         let spec = nodes.get(node).await?.spec.unwrap_or_default();
         let keys: Vec<_> = spec.taints.into_iter().flatten().map(|taint| taint.key).collect();
         let found = keys.iter().any(|found| found == key);
-        Ok(Observation::from_bool(found == is_there, format!("{keys:?}")))
+        Ok(Observation::from_bool(found == is_present, format!("{keys:?}")))
     })
     .await
 }

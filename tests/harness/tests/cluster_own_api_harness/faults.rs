@@ -58,7 +58,7 @@ fn a_killed_and_restarted_api_server_serves_the_same_data_and_watches_resume() -
 
         test.plane.kill(Component::ApiServer)?;
         assert_eq!(test.plane.process_id(Component::ApiServer), None);
-        assert!(maps.get("before").await.is_err(), "a dead server answered");
+        assert!(maps.get("before").await.is_err(), "a dead server responded");
         test.plane.restart(Component::ApiServer).await?;
 
         assert_eq!(uid_of(test, "before").await?, before);

@@ -73,7 +73,7 @@ fn a_changed_source_is_rebuilt_next_to_the_old_build() -> TestResult {
 fn a_failed_build_reports_its_reason_and_leaves_nothing_that_looks_built() -> TestResult {
     let build = module("failing")?;
     fs::write(build.sources.join("main.go"), "package main\n\nfunc main() { undefined() }\n")?;
-    let error = format!("{:#}", build.provide().expect_err("it cannot be built"));
+    let error = format!("{:#}", build.provide().expect_err("the build must fail"));
     assert!(error.contains("undefined: undefined"), "{error}");
     write_program(&build, "fixed")?;
     let fixed = build.provide()?;

@@ -43,7 +43,7 @@ pub(crate) fn random_year(zone: &str, seed: u64, round: u64) -> Tally {
 
 /// Cases of one zone and year, and the zone itself.
 pub(crate) fn run(zone: &str, year: i64, cases: &[Case]) -> Tally {
-    let line = Line::named(zone).expect("a zone of the database");
+    let line = Line::named(zone).expect("the zone is in the database");
     let (from, to) = (year_start(year), year_start(year + 1));
     let changes = line.changes(from, to);
     let mut tally = Tally::default();
@@ -73,9 +73,9 @@ pub(crate) fn run(zone: &str, year: i64, cases: &[Case]) -> Tally {
 
 /// The difference of a subject from the oracle in one case.
 pub(crate) fn difference_to(case: &Case, subject: &Subject) -> Result<(), String> {
-    let line = Line::named(&case.zone).expect("a zone of the database");
+    let line = Line::named(&case.zone).expect("the zone is in the database");
     let (from, to) = (year_start(case.year), year_start(case.year + 1));
-    let rule = case.schedule.rule().expect("a readable schedule");
+    let rule = case.schedule.rule().expect("parse the schedule");
     let seen = observe(&line, from, to, &[&rule]).remove(0);
     let changes = line.changes(from, to);
     compare(&Truth { case, line: &line, rule: &rule, seen: &seen, changes: &changes }, subject)

@@ -63,7 +63,7 @@ fn every_difference_is_intended() {
 #[test]
 fn every_difference_is_on_the_page_of_differences_and_no_other() {
     let page = include_str!("../../../../docs/compatibility.md");
-    let (_, section) = page.split_once("\n## Autoscalers").expect("the section");
+    let (_, section) = page.split_once("\n## Autoscalers").expect("find the section");
     let section = section.split("\n## ").next().unwrap_or_default();
     let rows =
         section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| difference"));
@@ -96,7 +96,7 @@ fn the_cases_catch_each_small_mistake() {
             case.down.policies.iter_mut().for_each(|policy| more(&mut policy.amount));
         }),
         ("no tolerance", |case| case.tolerance = 0),
-        ("a status that follows at once", |case| case.is_behind = false),
+        ("a status that follows immediately", |case| case.is_behind = false),
         ("the other policies selected", |case| {
             std::mem::swap(&mut case.up.select, &mut case.down.select);
         }),

@@ -127,5 +127,5 @@ fn remove(value: &mut Value, path: &[String]) {
 }
 
 fn position(key: &str) -> usize {
-    key.parse().expect("a position")
+    key.parse().expect("the key is an index")
 }

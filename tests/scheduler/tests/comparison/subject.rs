@@ -44,7 +44,7 @@ impl Subject {
         let kind = kind(object["kind"].as_str().unwrap_or_default());
         let checked =
             check_json(kind, object.clone(), CheckContext::new("default", Timestamp::UNIX_EPOCH));
-        let identity = checked.identity.expect("an object has a name");
+        let identity = checked.identity.expect("the object has a name");
         match checked.slim {
             Some(slim) => self.world.upsert(identity, slim),
             None => self.world.remove(&identity),
@@ -126,5 +126,5 @@ fn identity((kind_name, namespace, name): &Key) -> Identity {
 
 fn kind(name: &str) -> Kind {
     let known = Kind::ALL.iter().find(|it| it.name() == name);
-    *known.expect("a kind we know")
+    *known.expect("the kind is known")
 }

@@ -30,7 +30,7 @@ impl Recorder {
     pub(crate) async fn record(&mut self, what: &str, request: Request<Body>) -> Result<Value> {
         let (code, body) = self.send(request).await?;
         let relevant_parts = relevant_parts(&body);
-        self.responses.push((what.to_owned(), json!({ "code": code, "told": relevant_parts })));
+        self.responses.push((what.to_owned(), json!({ "code": code, "body": relevant_parts })));
         Ok(body)
     }
 
@@ -80,7 +80,7 @@ impl Recorder {
             let event: Value = serde_json::from_slice(line)?;
             let (of, object) = (&event["type"], &event["object"]);
             if of == "ERROR" {
-                lines.push(json!({ "type": of, "told": relevant_parts(object) }));
+                lines.push(json!({ "type": of, "body": relevant_parts(object) }));
                 continue;
             }
             let version = number(version(object)?);
@@ -93,7 +93,7 @@ impl Recorder {
             }
             lines.push(match of.as_str() {
                 Some("BOOKMARK") => json!({ "type": of, "kind": object["kind"] }),
-                _ => json!({ "type": of, "told": relevant_parts(object) }),
+                _ => json!({ "type": of, "body": relevant_parts(object) }),
             });
         }
         self.responses.push((what.to_owned(), json!({ "code": code, "lines": lines })));

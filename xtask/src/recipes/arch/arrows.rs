@@ -91,17 +91,17 @@ fn missing(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, allowed) in arrows {
         let Some(member) = workspace.members.iter().find(|member| member.name == *name) else {
-            let message = format!("the table has `{name}`, which is not a crate; take it out");
+            let message = format!("the table has `{name}`, which is not a crate; remove it");
             findings.push(Finding::error(file!(), message));
             continue;
         };
-        let is_there = |target: &&&str| {
+        let exists = |target: &&&str| {
             let mut dependencies = member.dependencies.iter();
             dependencies.any(|it| !it.is_for_development() && it.name == **target)
         };
-        for target in allowed.iter().filter(|target| !is_there(target)) {
+        for target in allowed.iter().filter(|target| !exists(target)) {
             let message =
-                format!("the table has `{name}` → `{target}`, which is not there; take it out");
+                format!("the table has `{name}` → `{target}`, which does not exist; remove it");
             findings.push(Finding::error(file!(), message));
         }
     }
@@ -119,7 +119,7 @@ fn compare_diagram(map: &str, arrows: &[Row]) -> Vec<Finding> {
     let names: BTreeSet<&str> = drawn.keys().chain(table.keys()).copied().collect();
     let different = names.into_iter().filter(|name| drawn.get(name) != table.get(name));
     let message = |name: &str| match table.get(name) {
-        None => format!("the diagram has `{name}`, which is not a crate; take it out"),
+        None => format!("the diagram has `{name}`, which is not a crate; remove it"),
         Some(targets) if targets.is_empty() => format!("the diagram must have the row `{name}`"),
         Some(targets) => {
             let targets: Vec<&str> = targets.iter().copied().collect();
@@ -240,8 +240,8 @@ mod tests {
         let findings = missing(&workspace, table);
         let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
         let expected = [
-            "the table has `almanac-engine` → `almanac-expressions`, which is not there; take it out",
-            "the table has `almanac-surprise`, which is not a crate; take it out",
+            "the table has `almanac-engine` → `almanac-expressions`, which does not exist; remove it",
+            "the table has `almanac-surprise`, which is not a crate; remove it",
         ];
         assert_eq!(messages, expected);
     }
@@ -265,7 +265,7 @@ mod tests {
         let expected = [
             "the diagram must have the row `calendar`",
             "the diagram must have the row `cli ──▶ calendar, engine`",
-            "the diagram has `shell`, which is not a crate; take it out",
+            "the diagram has `shell`, which is not a crate; remove it",
         ];
         assert_eq!(messages(different), expected);
     }

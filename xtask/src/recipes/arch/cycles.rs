@@ -74,7 +74,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
             let path = file.path.strip_prefix(&folder).unwrap_or(&file.path);
             files.push((path.to_string_lossy().replace('\\', "/"), file.text));
         }
-        let graph = graph(&files).with_context(|| format!("failed to look through {place}"))?;
+        let graph = graph(&files).with_context(|| format!("failed to check {place}"))?;
         let of_member = KNOWN.iter().filter(|(package, _)| *package == member.name);
         let known: Vec<&[&str]> = of_member.map(|(_, modules)| *modules).collect();
         findings.extend(compare(&place, &graph, &known));
@@ -153,8 +153,8 @@ fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
         );
         findings.push(Finding::error(place, message));
     }
-    let is_there = |known: &[&str]| cycles.iter().any(|cycle| cycle.iter().eq(known.iter()));
-    findings.extend(known.iter().filter(|it| !is_there(it)).map(|it| vanished(place, it)));
+    let exists = |known: &[&str]| cycles.iter().any(|cycle| cycle.iter().eq(known.iter()));
+    findings.extend(known.iter().filter(|it| !exists(it)).map(|it| vanished(place, it)));
     findings
 }
 
@@ -179,7 +179,7 @@ fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
 
 fn vanished(place: &str, modules: &[&str]) -> Finding {
     let modules = modules.join(", ");
-    let message = format!("the known cycle of {modules} is not there; take it out of {}", file!());
+    let message = format!("the known cycle of {modules} does not exist; remove it from {}", file!());
     Finding::error(place, message)
 }
 
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(messages(&cycle, &[&["a", "b"]]), [""; 0]);
         let grown = messages(&cycle, &[&["a", "b", "c"]]);
         assert_eq!(grown.len(), 2, "{grown:?}");
-        assert!(grown[1].starts_with("the known cycle of a, b, c is not there;"), "{grown:?}");
+        assert!(grown[1].starts_with("the known cycle of a, b, c does not exist;"), "{grown:?}");
         let cut = [cycle[0], cycle[1], ("b.rs", "")];
         assert_eq!(messages(&cut, &[&["a", "b"]]).len(), 1);
     }

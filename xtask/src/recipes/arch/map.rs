@@ -16,11 +16,11 @@ const DECISIONS: &str = "DESIGN.md";
 const MAX_BYTES: usize = 15_000;
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let is_there = |path: &str| workspace.root.join(path).exists();
+    let exists = |path: &str| workspace.root.join(path).exists();
     let mut findings = Vec::new();
     for document in [MAP, DECISIONS] {
         let text = read(&workspace.root.join(document))?;
-        findings.extend(check_paths(document, &text, &[], is_there));
+        findings.extend(check_paths(document, &text, &[], exists));
         if document == MAP {
             findings.extend(check_size(&text));
         }
@@ -35,7 +35,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
             let place = format!("{sources}/{file}");
             if let Some(text) = read_if_exists(&workspace.root.join(&place))? {
                 let bases = [sources.as_str(), crate_folder.as_str()];
-                findings.extend(check_paths(&place, &page(&text), &bases, is_there));
+                findings.extend(check_paths(&place, &page(&text), &bases, exists));
             }
         }
     }
@@ -57,7 +57,7 @@ fn check_paths(
     place: &str,
     text: &str,
     bases: &[&str],
-    is_there: impl Fn(&str) -> bool,
+    exists: impl Fn(&str) -> bool,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut heading = None;
@@ -67,7 +67,7 @@ fn check_paths(
         }
         for path in paths(line) {
             let mut nearer = bases.iter().copied().chain(heading);
-            if !is_there(path) && !nearer.any(|base| is_there(&format!("{base}/{path}"))) {
+            if !exists(path) && !nearer.any(|base| exists(&format!("{base}/{path}"))) {
                 let message = format!("`{path}` does not exist; name what took its place");
                 findings.push(Finding::error(&format!("{place}:{number}"), message));
             }

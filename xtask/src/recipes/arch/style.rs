@@ -20,13 +20,13 @@ pub(super) fn check(place: &str, text: &str) -> Vec<Finding> {
         let message = format!("has {lines} lines; the maximum is {MAX_LINES}, so split the file");
         findings.push(Finding::error(place, message));
     } else if lines > COMFORTABLE_LINES {
-        let message = format!("has {lines} lines; over {COMFORTABLE_LINES} it is worth splitting");
+        let message = format!("has {lines} lines; consider a split above {COMFORTABLE_LINES}");
         findings.push(Finding::warning(place, message));
     }
     for (line, text) in (1..).zip(text.lines()) {
         let is_letter = |c: char| c.is_alphanumeric() || c == '_';
         if let Some(mark) = text.split(|c| !is_letter(c)).find(|word| UNFINISHED.contains(word)) {
-            let message = format!("`{mark}`: do it now, or leave it out");
+            let message = format!("`{mark}`: finish the work, or remove the mark");
             findings.push(Finding::error(&format!("{place}:{line}"), message));
         }
     }
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_long_file_is_a_warning_and_a_very_long_file_an_error() {
         assert_eq!(check("a.rs", &file_of(400)), []);
-        let warning = Finding::warning("a.rs", "has 401 lines; over 400 it is worth splitting");
+        let warning = Finding::warning("a.rs", "has 401 lines; consider a split above 400");
         assert_eq!(check("a.rs", &file_of(401)), [warning]);
         let error = Finding::error("a.rs", "has 601 lines; the maximum is 600, so split the file");
         assert_eq!(check("a.rs", &file_of(601)), [error]);

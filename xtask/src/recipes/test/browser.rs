@@ -11,15 +11,15 @@ const PROGRAMS: [&str; 2] = ["chromium", "npm"];
 
 /// The reason that the tests of pages cannot run; `None` if they can.
 pub(super) fn why_not() -> Option<String> {
-    why_not_with(&PROGRAMS, is_there, install)
+    why_not_with(&PROGRAMS, is_installed, install)
 }
 
 fn why_not_with(
     programs: &[&str],
-    is_there: impl Fn(&str) -> bool,
+    is_installed: impl Fn(&str) -> bool,
     install: impl Fn(&[&str]) -> String,
 ) -> Option<String> {
-    let missing = || programs.iter().copied().filter(|it| !is_there(it)).collect::<Vec<_>>();
+    let missing = || programs.iter().copied().filter(|it| !is_installed(it)).collect::<Vec<_>>();
     let before = missing();
     if before.is_empty() {
         return None;
@@ -29,7 +29,7 @@ fn why_not_with(
     (!after.is_empty()).then(|| format!("missing: {}; to install: {message}", after.join(", ")))
 }
 
-fn is_there(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

@@ -23,7 +23,7 @@ impl Durations {
     }
 
     /// The expected duration of a program; guessed from the number of tests if the program has not run yet.
-    pub(super) fn of(&self, job: &Job) -> Duration {
+    pub(super) fn expected(&self, job: &Job) -> Duration {
         let seconds = match &job.program {
             // cargo compiles the documentation examples one by one.
             None => 60,

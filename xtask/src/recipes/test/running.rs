@@ -84,7 +84,7 @@ impl<'a> Running<'a> {
         }
         fs::create_dir_all(&folder).context("failed to create a directory for the output")?;
         let durations = Durations::load(&run.workspace);
-        let expected = jobs.iter().map(|job| (durations.of(job), job.lane));
+        let expected = jobs.iter().map(|job| (durations.expected(job), job.lane));
         let queue = Queue::new(expected, run.arguments.jobs());
         let active = BTreeMap::new();
         Ok(Self {
@@ -254,7 +254,7 @@ impl Job {
         let all = self.tests.iter().map(String::as_str);
         let unfinished: Vec<_> = all.filter(|test| !ended.contains(test)).collect();
         format!(
-            "killed, because it printed nothing for {} minutes; not ended: {}",
+            "killed after {} minutes without output; not ended: {}",
             patience.as_secs() / 60,
             unfinished.join(", ")
         )
