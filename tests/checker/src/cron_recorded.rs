@@ -26,7 +26,7 @@ pub(crate) fn check_recorded(
         | Recorded::Undone { rule, .. }
         | Recorded::ClockWasAhead { rule, .. }) = one;
         let is_known = after.rules.iter().any(|it| it.name == *rule);
-        violations.unless(is_known, || format!("records {one:?} of a rule that is not there"));
+        violations.unless(is_known, || format!("records {one:?} of an unknown rule"));
     }
     let known = before.map_or(&[][..], |memory| &memory.rules);
     for rule in &after.rules {
@@ -63,15 +63,15 @@ fn check_endings(
     });
     let old = before.map_or(&[][..], |before| &before.executions);
     let all = ended.iter().rev().chain(old);
-    let mut room = rule.map(|rule| [rule.failed_history_limit, rule.successful_history_limit]);
-    let has_room = |execution: &&Execution| {
-        let Some(room) = &mut room else { return true };
-        let left = &mut room[usize::from(execution.ending.is_success())];
-        let has_room = *left > 0;
-        *left = left.saturating_sub(1);
-        has_room
+    let mut limits = rule.map(|rule| [rule.failed_history_limit, rule.successful_history_limit]);
+    let is_within_limit = |execution: &&Execution| {
+        let Some(limits) = &mut limits else { return true };
+        let remaining = &mut limits[usize::from(execution.ending.is_success())];
+        let is_within_limit = *remaining > 0;
+        *remaining = remaining.saturating_sub(1);
+        is_within_limit
     };
-    violations.unless(all.filter(has_room).eq(after.executions.iter()), || {
+    violations.unless(all.filter(is_within_limit).eq(after.executions.iter()), || {
         format!("{} records {ended:?}, and its history differs", after.name)
     });
 }

@@ -85,8 +85,8 @@ impl RuleCheck<'_> {
         });
         let handled = self.handled_before();
         // An attempt that started before the clock was set back may end before the clock reaches the start again.
-        let begun = self.tried_before().unwrap_or(handled);
-        let latest = handled.max(now).max(begun);
+        let attempted = self.tried_before().unwrap_or(handled);
+        let latest = handled.max(now).max(attempted);
         let goes_on = handled <= after.handled && after.handled <= latest;
         let holds = if self.is_edited() { after.handled == now } else { goes_on };
         violations.unless(holds, || {
@@ -183,11 +183,11 @@ impl RuleCheck<'_> {
     fn fresh(&self, violations: &mut Violations) -> &[Execution] {
         let old = self.before.map_or(&[][..], |before| &before.executions);
         let all = &self.after.executions;
-        let mut left = old;
+        let mut remaining = old;
         let mut count = all.len();
         while count > 0 {
-            let Some(found) = left.iter().rposition(|it| *it == all[count - 1]) else { break };
-            left = &left[..found];
+            let Some(found) = remaining.iter().rposition(|it| *it == all[count - 1]) else { break };
+            remaining = &remaining[..found];
             count -= 1;
         }
         let (fresh, kept) = all.split_at(count);
@@ -200,9 +200,9 @@ impl RuleCheck<'_> {
             } else {
                 self.rule.failed_history_limit
             });
-            let room = limit.saturating_sub(of_kind(fresh));
-            violations.unless(of_kind(kept) == of_kind(old).min(room), || {
-                format!("{} drops executions it has room for", self.rule.name)
+            let capacity = limit.saturating_sub(of_kind(fresh));
+            violations.unless(of_kind(kept) == of_kind(old).min(capacity), || {
+                format!("{} drops executions within its limits", self.rule.name)
             });
         }
         fresh

@@ -160,11 +160,11 @@ fn cron_rule_records(recorded: &[engine::Recorded]) -> Vec<Recorded> {
 /// The effects are the fields set by this turn, each with its value in the world after the turn.
 fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let target = closed.policy.target.identity();
-    let mut left: Vec<&Effect> = closed.turn.effects.iter().collect();
+    let mut unmatched: Vec<&Effect> = closed.turn.effects.iter().collect();
     for (rule, applied) in applied_values(&cron_rule_records(&closed.turn.recorded)) {
         for field in Field::ALL {
             let Some(value) = applied_to(applied, field).map(Value::Number) else { continue };
-            let matching = left.iter().position(|effect| {
+            let matching = unmatched.iter().position(|effect| {
                 effect.target == *target
                     && effect.field == field
                     && effect.value == value
@@ -173,14 +173,14 @@ fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
             violations.unless(matching.is_some(), || {
                 format!("{rule} has set {field} to {value} without a record")
             });
-            matching.map(|index| left.swap_remove(index));
+            matching.map(|index| unmatched.swap_remove(index));
             let live = field.read(closed.world, target);
             violations.unless(live.as_ref() == Some(&value), || {
                 format!("{rule} has set {field} of {target} to {value}, and it is {live:?}")
             });
         }
     }
-    violations.unless(left.is_empty(), || format!("{left:?} are effects of nothing"));
+    violations.unless(unmatched.is_empty(), || format!("{unmatched:?} are effects of nothing"));
 }
 
 fn applied_values(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {

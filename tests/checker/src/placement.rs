@@ -66,15 +66,15 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
     let fits = |it: &&ClusterSelector| fits(it, candidate);
     let fitting: Vec<&ClusterSelector> = input.policy.predicates.iter().filter(fits).collect();
     let mut remaining = fitting.iter().filter(|it| !it.expressions.is_empty()).count();
-    let mut left = steps;
+    let mut unused = steps;
     let mut holds = Some(input.policy.predicates.is_empty());
     for predicate in fitting {
-        let part = if predicate.expressions.is_empty() { 0 } else { left / remaining };
+        let part = if predicate.expressions.is_empty() { 0 } else { unused / remaining };
         remaining -= usize::from(!predicate.expressions.is_empty());
         let meter = Meter::with(part);
         let mut results = predicate.expressions.iter().map(|it| it.holds(&subject, &meter));
         let first = results.find(|it| *it != Ok(true));
-        left -= part - meter.remaining_steps();
+        unused -= part - meter.remaining_steps();
         match first {
             None => {
                 holds = Some(true);
@@ -84,13 +84,13 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
             Some(_) => {}
         }
     }
-    Matches { holds, spent: steps - left }
+    Matches { holds, spent: steps - unused }
 }
 
 /// Whether the predicates match each cluster. Each cluster may use its share of the steps; clusters that need more get
 /// an equal share of the remaining steps. If that is still too little, a cluster stays selected or unselected, unless
 /// the cluster alone exceeds the maximum for any cluster.
-fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
+fn predicates_match<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
     const IN_ALL: usize = 5_000_000;
     let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MOST_STEPS);
     let living = input.candidates.iter().filter(|it| !it.cluster.is_terminating);
@@ -118,11 +118,11 @@ fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool>
 
 fn may_be_selected(
     input: &Input<'_>,
-    let_through: &BTreeMap<&str, bool>,
+    predicates_match: &BTreeMap<&str, bool>,
     candidate: &Candidate<'_>,
     now: Timestamp,
 ) -> bool {
-    let_through.get(&**candidate.name).copied().unwrap_or_default()
+    predicates_match.get(&**candidate.name).copied().unwrap_or_default()
         && !counts(input, candidate, TaintEffect::NoSelect, now)
         && (candidate.is_selected || !counts(input, candidate, TaintEffect::NoSelectIfNew, now))
 }
@@ -130,12 +130,12 @@ fn may_be_selected(
 /// The total of each cluster that may be selected, and whether the cluster is shunned. Fractions are compared by
 /// cross-multiplication, unlike in the engine.
 fn totals<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, (i64, bool)> {
-    let let_through = let_through(input, now);
+    let predicates_match = predicates_match(input, now);
     let eligible: Vec<(usize, &Candidate<'a>)> = input
         .candidates
         .iter()
         .enumerate()
-        .filter(|(_, candidate)| may_be_selected(input, &let_through, candidate, now))
+        .filter(|(_, candidate)| may_be_selected(input, &predicates_match, candidate, now))
         .collect();
     let mut totals: BTreeMap<&str, (i64, bool)> = eligible
         .iter()
@@ -348,14 +348,14 @@ fn check_waking(
     decision: &Decision,
 ) {
     // A cluster that is deselected now and cannot be selected again is not included.
-    let stays = |let_through: &_, candidate: &Candidate<'_>, at: Timestamp| {
+    let stays = |predicates_match: &_, candidate: &Candidate<'_>, at: Timestamp| {
         let is_new = decision.clusters.binary_search(candidate.name).is_err();
         let is_costly = decision.costly.contains_key(candidate.name);
         let is_out =
             is_new && (is_costly || counts(input, candidate, TaintEffect::NoSelectIfNew, at));
-        !is_out && may_be_selected(input, let_through, candidate, at)
+        !is_out && may_be_selected(input, predicates_match, candidate, at)
     };
-    let known = let_through(input, now);
+    let known = predicates_match(input, now);
     let mut ends: BTreeSet<Timestamp> = BTreeSet::new();
     for (position, candidate) in input.candidates.iter().enumerate() {
         for taint in &candidate.cluster.taints {
@@ -394,7 +394,7 @@ fn check_waking(
     let is_slept_over =
         |end: &&Timestamp| **end > now && decision.wake_at.is_none_or(|it| it > **end);
     for end in ends.iter().filter(is_slept_over) {
-        let then = let_through(input, *end);
+        let then = predicates_match(input, *end);
         let is_same = input.candidates.iter().all(|it| {
             let (stays_now, stays_then) = (stays(&known, it, now), stays(&then, it, *end));
             stays_now == stays_then && (!stays_now || shunned(it, now) == shunned(it, *end))

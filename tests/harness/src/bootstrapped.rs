@@ -22,9 +22,9 @@ const DATA: &str = "etcd";
 /// Starts a control plane in a temporary directory.
 pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane> {
     let binaries = Binaries::provide_async().await?;
-    let made = provide(&binaries).await.context("failed to prepare the data of control planes")?;
+    let template = provide(&binaries).await.context("failed to prepare the data of control planes")?;
     let folder = RunFolder::create()?;
-    copy(&made, &folder.path().join(DATA))?;
+    copy(&template, &folder.path().join(DATA))?;
     ControlPlane::start_in(ControlPlaneDir::Run(folder), &binaries, options).await
 }
 
@@ -32,9 +32,9 @@ pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane>
 async fn provide(binaries: &Binaries) -> Result<PathBuf> {
     let parent = cache_folder()?.join(BOOTSTRAPPED);
     fs::create_dir_all(&parent)?;
-    let made = parent.join(format!("{:016x}", version_of(binaries)?));
-    if made.is_dir() {
-        return Ok(made);
+    let template = parent.join(format!("{:016x}", version_of(binaries)?));
+    if template.is_dir() {
+        return Ok(template);
     }
     let gate = parent.join("lock");
     let gate = tokio::task::spawn_blocking(move || -> Result<File> {
@@ -43,7 +43,7 @@ async fn provide(binaries: &Binaries) -> Result<PathBuf> {
         Ok(file)
     });
     let _gate = gate.await??;
-    if !made.is_dir() {
+    if !template.is_dir() {
         let (dir, options) =
             (ControlPlaneDir::Run(RunFolder::create()?), ControlPlaneOptions::api_only());
         let plane = ControlPlane::start_in(dir, binaries, &options).await?;
@@ -51,14 +51,14 @@ async fn provide(binaries: &Binaries) -> Result<PathBuf> {
         for component in [Component::ApiServer, Component::Etcd] {
             plane.kill(component)?;
         }
-        let whole = parent.join("being-made");
+        let whole = parent.join("being-template");
         if whole.exists() {
             fs::remove_dir_all(&whole)?;
         }
         copy(&plane.folder().join(DATA), &whole)?;
-        fs::rename(&whole, &made)?;
+        fs::rename(&whole, &template)?;
     }
-    Ok(made)
+    Ok(template)
 }
 
 /// A hash of the programs and of their arguments.

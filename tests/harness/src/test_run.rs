@@ -168,12 +168,12 @@ pub fn on_shared_plane<T: Sync>(
             Ok::<_, anyhow::Error>((SharedCluster::Started(own.plane), made, belongings::take()))
         };
         let _permit = shared.to_run(options.is_whole()).await?;
-        let (cluster, made, beside) = shared.cell.get_or_try_init(start).await?;
+        let (cluster, made, directories) = shared.cell.get_or_try_init(start).await?;
         let shared = SharedTest::prepare(cluster).await?;
         let outcome = contained(test(&shared, made)).await;
         if !matches!(outcome, Ok(Ok(()))) {
             eprintln!("{}", shared.report().await);
-            eprintln!("{}", beside.report(LINES));
+            eprintln!("{}", directories.report(LINES));
             eprintln!("{}", belongings::report(LINES));
         }
         belongings::clear();

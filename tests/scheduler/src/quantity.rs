@@ -25,13 +25,13 @@ fn parse(text: &str) -> Option<i128> {
     };
     let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at(end);
-    let (whole, behind) = number.split_once('.').unwrap_or((number, ""));
-    if behind.contains('.') || (whole.is_empty() && behind.is_empty()) {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
         return None;
     }
     let (times, tens) = scale(suffix)?;
-    let digits: i128 = format!("0{whole}{behind}").parse().ok()?;
-    let places = tens + 9 - i32::try_from(behind.len()).ok()?;
+    let digits: i128 = format!("0{whole}{fraction}").parse().ok()?;
+    let places = tens + 9 - i32::try_from(fraction.len()).ok()?;
     let shift = 10_i128.checked_pow(places.unsigned_abs());
     let magnitude = digits.checked_mul(times);
     let magnitude = match (magnitude, shift) {

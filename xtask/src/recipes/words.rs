@@ -226,15 +226,15 @@ mod tests {
     fn a_lower_count_passes_and_is_written_on_request() {
         let workspace = workspace("2 docs\n1 root\n");
         let findings = [finding("docs/a.md", "x")];
-        let written = || {
+        let read_baseline = || {
             let text = fs::read_to_string(workspace.path().join(BASELINE)).unwrap();
             baseline::parse(&text).unwrap()
         };
         let mut options = Options::default();
         assert!(compare_with_baseline(workspace.path(), &findings, &options).unwrap());
-        assert_eq!(written().len(), 2);
+        assert_eq!(read_baseline().len(), 2);
         options.write_baseline = true;
         assert!(compare_with_baseline(workspace.path(), &findings, &options).unwrap());
-        assert_eq!(written(), counts(&findings));
+        assert_eq!(read_baseline(), counts(&findings));
     }
 }

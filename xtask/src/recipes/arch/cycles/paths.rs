@@ -123,9 +123,9 @@ fn take_names(part: &[TokenTree], module: Option<&str>, names: &mut BTreeMap<Str
             TokenTree::Ident(word) if word != "crate" && word != "self" => Some(word.to_string()),
             _ => None,
         };
-        let written: Vec<String> = item.iter().filter_map(name).collect();
-        let module = module.or(written.first().map(String::as_str));
-        match (item.last(), module, written.last()) {
+        let segments: Vec<String> = item.iter().filter_map(name).collect();
+        let module = module.or(segments.first().map(String::as_str));
+        match (item.last(), module, segments.last()) {
             (Some(TokenTree::Group(group)), module, _) => {
                 let inner: Vec<TokenTree> = group.stream().into_iter().collect();
                 take_names(&inner, module, names);
