@@ -54,7 +54,10 @@ impl Cluster {
         kubectl.run_with_input(&["apply", "-f", "-"], &policy.to_string()).await?;
         let port = ProgramPort::take()?;
         let program = std::env::current_exe()?.with_file_name("almanac");
-        ensure!(program.is_file(), "the program is missing; build it with `cargo build --profile dist -p almanac`");
+        ensure!(
+            program.is_file(),
+            "the program is missing; build it with `cargo build --profile dist -p almanac`"
+        );
         let listen = format!("--scheduler-listen=127.0.0.1:{}", port.number());
         let kubeconfig = format!("--kubeconfig={}", plane.kubeconfig().display());
         let arguments =

@@ -103,7 +103,8 @@ impl Cluster {
         let boundary = controller.on_this_machine(at)?;
         // Long enough for the controller to become idle, and short enough to end before the minute starts.
         let rest = boundary.duration_since(Timestamp::now()) - SignedDuration::from_secs(1);
-        tokio::time::sleep(Duration::try_from(rest).context("the rules were armed too late")?).await;
+        tokio::time::sleep(Duration::try_from(rest).context("the rules were armed too late")?)
+            .await;
         println!("    at rest: memory {}", controller.memory()?);
 
         let before = controller.metrics().await?;

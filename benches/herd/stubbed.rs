@@ -54,7 +54,8 @@ impl Stubbed {
         println!("start with nothing to write: armed after {:.2} s", armed.as_secs_f64());
         let boundary = controller.on_this_machine(at)?;
         let rest = boundary.duration_since(Timestamp::now()) - SignedDuration::from_millis(500);
-        tokio::time::sleep(Duration::try_from(rest).context("the rules were armed too late")?).await;
+        tokio::time::sleep(Duration::try_from(rest).context("the rules were armed too late")?)
+            .await;
         println!("  at rest: memory {}", controller.memory()?);
         let ours = [("almanac", controller.id()?), ("the stub", std::process::id())];
         let processes = Processes::look(&ours)?;
@@ -79,7 +80,8 @@ fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
             .values()
             .map(|at| {
                 let at = now.checked_sub(SignedDuration::try_from(read_at - *at)?)?;
-                Duration::try_from(at.duration_since(boundary)).context("a rule was applied too early")
+                Duration::try_from(at.duration_since(boundary))
+                    .context("a rule was applied too early")
             })
             .collect();
         println!("scheduled to {what}: {} ({} in all)", spread(lags?), last.len());

@@ -22,7 +22,8 @@ const DATA: &str = "etcd";
 /// Starts a control plane in a temporary directory.
 pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane> {
     let binaries = Binaries::provide_async().await?;
-    let template = provide(&binaries).await.context("failed to prepare the data of control planes")?;
+    let template =
+        provide(&binaries).await.context("failed to prepare the data of control planes")?;
     let folder = RunFolder::create()?;
     copy(&template, &folder.path().join(DATA))?;
     ControlPlane::start_in(ControlPlaneDir::Run(folder), &binaries, options).await

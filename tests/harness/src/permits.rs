@@ -172,7 +172,8 @@ mod tests {
         let path = folder.path().to_owned();
         let limit = Limit { steady: 1, all: 2 };
         let steady = take_in(&path, "running", limit, 1, busy).expect("the steady permit");
-        let extra = take_in(&path, "running", limit, 1, || Some(Duration::ZERO)).expect("the extra permit");
+        let extra =
+            take_in(&path, "running", limit, 1, || Some(Duration::ZERO)).expect("the extra permit");
         let (sender, taken) = mpsc::channel();
         let file = File::create(path.join("running-1")).expect("open the permit file");
         assert!(file.try_lock().is_err(), "the extra one is held");
@@ -205,7 +206,8 @@ mod tests {
         drop(first);
         assert!(taken.recv_timeout(Duration::from_millis(300)).is_err(), "two are held");
         drop(second);
-        let one = taken.recv().expect("receive the result").expect("a permit while another is held");
+        let one =
+            taken.recv().expect("receive the result").expect("a permit while another is held");
         drop(third);
         assert!(taken.recv_timeout(Duration::from_millis(300)).is_err(), "it wants two");
         drop(one);
@@ -216,12 +218,15 @@ mod tests {
     fn a_permit_waits_until_enough_are_returned() {
         let folder = tempfile::tempdir().expect("create a directory");
         let path = folder.path().to_owned();
-        let first = take_in(&path, "running", Limit::new(3), 1, busy).expect("the first of three permits");
-        let second = take_in(&path, "running", Limit::new(3), 1, busy).expect("the second of three permits");
+        let first =
+            take_in(&path, "running", Limit::new(3), 1, busy).expect("the first of three permits");
+        let second =
+            take_in(&path, "running", Limit::new(3), 1, busy).expect("the second of three permits");
         let (sender, taken) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             // A request for more permits than exist takes all permits.
-            let _all = take_in(&path, "running", Limit::new(3), 9, busy).expect("all three permits");
+            let _all =
+                take_in(&path, "running", Limit::new(3), 9, busy).expect("all three permits");
             sender.send(()).expect("the test receives the permit");
         });
         drop(first);

@@ -184,9 +184,9 @@ impl Prometheus {
             .chain(promql.bytes().map(|byte| format!("%{byte:02X}")))
             .collect();
         let request = http::Request::get(path).body(Vec::new())?;
-        let mut answer: Value = self.client.request(request).await?;
-        let result = answer["data"]["result"].take();
-        ensure!(result.is_array(), "Prometheus responded to {promql:?} with {answer}");
+        let mut response: Value = self.client.request(request).await?;
+        let result = response["data"]["result"].take();
+        ensure!(result.is_array(), "Prometheus responded to {promql:?} with {response}");
         Ok(result)
     }
 

@@ -51,10 +51,11 @@ impl ServiceAccountAccess {
             },
             ..TokenRequest::default()
         };
-        let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
+        let response = accounts.create_token_request(name, &PostParams::default(), &request).await;
         let account = || format!("service account {namespace}/{name}");
-        let answer = answer.with_context(|| format!("failed to get a token for {}", account()))?;
-        let token = answer.status.with_context(|| format!("no token for {}", account()))?.token;
+        let response =
+            response.with_context(|| format!("failed to get a token for {}", account()))?;
+        let token = response.status.with_context(|| format!("no token for {}", account()))?.token;
         let config = json!({
             "apiVersion": "v1",
             "kind": "Config",

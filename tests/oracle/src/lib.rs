@@ -1,9 +1,8 @@
 //! A brute-force evaluator of schedules, to test the calendar against.
 //!
 //! The oracle is slow and plain on purpose, and shares no code with the calendar. It uses jiff only for the offset at
-//! an instant, which is never ambiguous. The oracle observes clock changes instead of looking them up: it walks along
-//! the line of instants, minute by minute, and tracks the civil time on the wall clock and the latest civil time so
-//! far.
+//! an instant, which is never ambiguous. The oracle observes clock changes instead of looking them up. It walks along
+//! the line of instants, minute by minute, and tracks the current and the latest civil time.
 //!
 //! - A civil time *is reached* at the first instant at which the wall clock shows that or a later time. This rule alone
 //!   defines gaps (the first instant after) and folds (the first occurrence).

@@ -32,7 +32,8 @@ impl Day {
     /// Outside the years -9999 to 9999.
     #[must_use]
     pub fn numbered(number: i64) -> Day {
-        let midnight = Timestamp::from_second(number * DAY).expect("the year has at most four digits");
+        let midnight =
+            Timestamp::from_second(number * DAY).expect("the year has at most four digits");
         let date = Offset::UTC.to_datetime(midnight).date();
         Day {
             number,

@@ -140,7 +140,11 @@ impl fmt::Display for Case {
             formatter,
             "{replicas} replicas, bounds {minimum} to {maximum}, tolerance 0.{tolerance:03}"
         )?;
-        writeln!(formatter, "status {}", if self.is_behind { "one step late" } else { "immediately" })?;
+        writeln!(
+            formatter,
+            "status {}",
+            if self.is_behind { "one step late" } else { "immediately" }
+        )?;
         for (direction, rules) in [("up", &self.up), ("down", &self.down)] {
             let Rules { window, select, policies } = rules;
             writeln!(

@@ -9,9 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::case::{
-    Amount, Case, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Rules, Select, Step,
-};
+use crate::case::{Amount, Case, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Rules, Select, Step};
 
 /// A change to a case that makes Kubernetes behave like Almanac.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

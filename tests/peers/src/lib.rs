@@ -21,8 +21,8 @@ mod random;
 mod record;
 
 pub use case::{
-    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy,
-    Rules, Select, Step,
+    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy, Rules,
+    Select, Step,
 };
 pub use differences::{Difference, differences};
 pub use expressions::{

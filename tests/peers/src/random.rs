@@ -4,8 +4,8 @@
 use fastrand::Rng;
 
 use crate::case::{
-    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy,
-    Rules, Select, Step,
+    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy, Rules,
+    Select, Step,
 };
 
 /// The case for a number and a seed: the same case in every run.
@@ -150,8 +150,7 @@ fn policy(rng: &mut Rng, most_percent: u32) -> Policy {
     } else {
         Amount::Percent(percent(rng, most_percent))
     };
-    let period =
-        if rng.bool() { rng.u32(1..=MAX_PERIOD) } else { *one_of(rng, &[1, 15, 60, 300]) };
+    let period = if rng.bool() { rng.u32(1..=MAX_PERIOD) } else { *one_of(rng, &[1, 15, 60, 300]) };
     Policy { amount, period }
 }
 

@@ -29,9 +29,9 @@ fn the_record_is_for_the_current_cases() {
 #[test]
 fn kubernetes_still_has_the_recorded_result_for_every_difference() {
     let record = record();
-    for (difference, answer) in differences().iter().zip(&record.answers[CASES..]) {
+    for (difference, replicas) in differences().iter().zip(&record.answers[CASES..]) {
         let name = difference.name;
-        assert_eq!(*answer, difference.kubernetes, "{name}");
+        assert_eq!(*replicas, difference.kubernetes, "{name}");
         assert_ne!(difference.ours, difference.kubernetes, "{name}: no difference");
     }
 }

@@ -26,7 +26,8 @@ pub(crate) fn candidates<'o>(objects: &'o Objects, placement: &Value) -> Candida
                 && binding["spec"]["clusterSet"] == name_of(set)
         })
     };
-    let bound: Vec<_> = objects.with_kind("ManagedClusterSet").filter(|set| is_bound(set)).collect();
+    let bound: Vec<_> =
+        objects.with_kind("ManagedClusterSet").filter(|set| is_bound(set)).collect();
     if bound.is_empty() {
         return Candidates::NothingBound;
     }

@@ -121,7 +121,10 @@ impl Store {
         self.try_respond(request).unwrap_or_else(|refusal| refusal.answer())
     }
 
-    fn try_respond(&mut self, request: &ReceivedRequest) -> Result<Response<ResponseBody>, Refusal> {
+    fn try_respond(
+        &mut self,
+        request: &ReceivedRequest,
+    ) -> Result<Response<ResponseBody>, Refusal> {
         if request.plural.is_empty() && request.method == Method::GET {
             return self.discover(request);
         }

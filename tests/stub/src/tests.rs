@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::*;
 
-fn code(answer: kube::Result<impl std::fmt::Debug>) -> u16 {
-    match answer {
+fn code(result: kube::Result<impl std::fmt::Debug>) -> u16 {
+    match result {
         Err(kube::Error::Api(status)) => status.code,
         other => panic!("not a refusal: {other:?}"),
     }
@@ -26,7 +26,7 @@ async fn a_fault_strikes_n_times_and_a_lost_response_hides_an_applied_request() 
     stub.inject(Fault::lose_response().matching(ReceivedRequest::is_write));
     let create = async || api.create(&PostParams::default(), &object).await;
     assert_eq!(code(create().await), 429);
-    let cut = |answer| matches!(answer, Err(kube::Error::Service(_)));
+    let cut = |result| matches!(result, Err(kube::Error::Service(_)));
     assert!(cut(create().await));
     assert_eq!(stub.object("configmaps", "default", "a"), None);
     assert!(cut(create().await));

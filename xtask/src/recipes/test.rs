@@ -69,10 +69,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     if run.arguments.kubernetes_version.is_some() {
         for name in [FOREIGN_CLUSTER, "KUBEBUILDER_ASSETS"] {
             let is_set = env::var_os(name).is_some_and(|value| !value.is_empty());
-            ensure!(
-                !is_set,
-                "{name} selects another version than --kubernetes-version; unset it"
-            );
+            ensure!(!is_set, "{name} selects another version than --kubernetes-version; unset it");
         }
     }
     // Missing programs install while cargo builds.
@@ -98,7 +95,9 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         targets.extend(others.iter().flat_map(|test| ["--test".to_owned(), test.clone()]));
     }
     let built = programs::build(run, &targets)?;
-    let Ok(without_browser) = without_browser.join() else { bail!("failed to check for a browser") };
+    let Ok(without_browser) = without_browser.join() else {
+        bail!("failed to check for a browser")
+    };
     if let Some(because) = &without_browser {
         let mut pages = integration_tests(&run.workspace).1;
         pages.retain(|file| file.starts_with(browser::BROWSER));
@@ -263,7 +262,7 @@ impl Cluster {
 }
 
 fn build_control_plane(step: &Step) -> anyhow::Result<()> {
-    println!("\n== control plane, beside the rest: {step}");
+    println!("\n== control plane, in parallel: {step}");
     let started = Instant::now();
     let status = step.command().status().with_context(|| format!("failed to start `{step}`"))?;
     let took = started.elapsed().as_secs_f64();

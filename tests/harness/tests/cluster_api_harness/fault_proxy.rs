@@ -45,8 +45,8 @@ fn map(name: &str) -> ConfigMap {
 }
 
 /// The rejection of a request by the API server, or by the proxy in the format of the API server.
-fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::Status> {
-    match answer {
+fn refusal<T: std::fmt::Debug>(result: kube::Result<T>) -> Result<kube::core::Status> {
+    match result {
         Err(kube::Error::Api(status)) => Ok(*status),
         other => bail!("not a refusal but {other:?}"),
     }
@@ -107,14 +107,14 @@ fn lease_renewals_are_not_counted_as_writes_and_the_user_agent_is_recorded() -> 
 }
 
 #[test]
-fn an_injected_response_strikes_the_requested_number_of_times_and_hides_the_request()
--> TestResult {
+fn an_injected_response_strikes_the_requested_number_of_times_and_hides_the_request() -> TestResult
+{
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
-        let answer = InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS)
+        let response = InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS)
             .message("the harbour is full")
             .retry_after(Duration::from_secs(7));
-        let busy = sides.proxy.inject(Fault::respond(answer).method(Method::POST).times(2));
+        let busy = sides.proxy.inject(Fault::respond(response).method(Method::POST).times(2));
         let other = Fault::respond(InjectedResponse::with(StatusCode::CONFLICT))
             .path_contains("/configmaps");
         let conflict = sides.proxy.inject(other);
@@ -206,13 +206,13 @@ fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResul
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST));
         let mut creating = Box::pin(sides.create_through_proxy("patient"));
         tokio::select! {
-            answer = &mut creating => bail!("a response arrived: {answer:?}"),
+            result = &mut creating => bail!("a response arrived: {result:?}"),
             taken = hanging.await_taken(1) => taken?,
         }
         drop(hanging);
         // The list drops the fault at the next request.
         tokio::select! {
-            answer = &mut creating => bail!("a response arrived: {answer:?}"),
+            result = &mut creating => bail!("a response arrived: {result:?}"),
             created = sides.create_through_proxy("next") => created?,
         };
         assert_eq!(sides.proxy.requests()[0].status, None);

@@ -16,11 +16,11 @@ async fn serve(format: &'static str, metric: &'static str) -> anyhow::Result<Str
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
             let length = metric.len();
-            let answer = format!(
+            let response = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: {format}\r\n\
                  Content-Length: {length}\r\nConnection: close\r\n\r\n{metric}"
             );
-            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.write_all(response.as_bytes()).await;
         }
     });
     Ok(address)

@@ -188,8 +188,8 @@ fn etcd_accepts_only_clients_with_a_certificate_of_its_own_ca() -> TestResult {
         let etcd_version = async |client: Client| -> Result<String> {
             Ok(client.request_text(http::Request::get("/health").body(Vec::new())?).await?)
         };
-        let answer = etcd_version(test.plane.etcd_client()?).await?;
-        ensure!(answer.contains(r#""health":"true""#), "{answer}");
+        let response = etcd_version(test.plane.etcd_client()?).await?;
+        ensure!(response.contains(r#""health":"true""#), "{response}");
         let address = test.plane.url(Component::Etcd);
         let mut outsider = kube::Config::new(address.parse()?);
         outsider.accept_invalid_certs = true;

@@ -27,7 +27,7 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
     world.upsert(policy.identity.clone(), Slim::MetricScaling(object));
 
     let (mut replicas, mut shown) = (case.replicas, case.replicas);
-    let mut answers = Vec::with_capacity(case.steps.len());
+    let mut results = Vec::with_capacity(case.steps.len());
     for step in &case.steps {
         replicas = step.written.unwrap_or(replicas);
         let current = if case.is_behind { shown } else { replicas };
@@ -45,9 +45,9 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
         turn::take(&mut world, &policy, now).expect("the policy has a turn");
         let workload = world.objects.workloads.get(&target).expect("the target exists");
         replicas = workload.replicas.expect("the target has replicas");
-        answers.push(replicas);
+        results.push(replicas);
     }
-    answers
+    results
 }
 
 fn samples(step: &Step) -> impl Iterator<Item = Result<FiniteNumber, SampleProblem>> {

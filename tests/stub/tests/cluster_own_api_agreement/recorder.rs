@@ -35,9 +35,9 @@ impl Recorder {
     }
 
     async fn send(&self, request: Request<Body>) -> Result<(u16, Value)> {
-        let answer = self.client.send(request).await?;
-        let code = answer.status().as_u16();
-        let body = answer.into_body().collect_bytes().await?;
+        let response = self.client.send(request).await?;
+        let code = response.status().as_u16();
+        let body = response.into_body().collect_bytes().await?;
         Ok((code, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
@@ -71,9 +71,9 @@ impl Recorder {
         let path = format!(
             "{path}?watch=true&allowWatchBookmarks=true&timeoutSeconds=6&resourceVersion={from}"
         );
-        let answer = self.client.send(request(Method::GET, &path, JSON, &Value::Null)?).await?;
-        let code = answer.status().as_u16();
-        let body = answer.into_body().collect_bytes().await?;
+        let response = self.client.send(request(Method::GET, &path, JSON, &Value::Null)?).await?;
+        let code = response.status().as_u16();
+        let body = response.into_body().collect_bytes().await?;
         let mut lines = Vec::new();
         let mut newest = number(from);
         for line in body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -179,7 +179,8 @@ fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
 
 fn vanished(place: &str, modules: &[&str]) -> Finding {
     let modules = modules.join(", ");
-    let message = format!("the known cycle of {modules} does not exist; remove it from {}", file!());
+    let message =
+        format!("the known cycle of {modules} does not exist; remove it from {}", file!());
     Finding::error(place, message)
 }
 

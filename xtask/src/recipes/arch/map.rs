@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 pub(super) const MAP: &str = "ARCHITECTURE.md";
 const DECISIONS: &str = "DESIGN.md";
 
-/// The maximum size of the map. Nobody reads a longer map.
+/// The maximum size of the map. Longer maps remain unread.
 const MAX_BYTES: usize = 15_000;
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
