@@ -33,7 +33,7 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "32")]
     writes_at_once: Vec<usize>,
 
-    /// The time before the firing at which the controller is started
+    /// The time between the start of the controller and the firing
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 }
@@ -157,7 +157,7 @@ pub(crate) async fn await_listed(changes: &mut Changes) -> Result<()> {
     bail!("the watch ended")
 }
 
-/// The time after the boundary at which the change of each target was observed.
+/// The time from the boundary until a watch reported the change of each target.
 async fn lags(changes: &mut Changes, rules: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = Vec::with_capacity(rules);
     while lags.len() < rules {

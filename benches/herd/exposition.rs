@@ -9,7 +9,7 @@ pub(crate) struct Exposition {
 }
 
 impl Exposition {
-    /// Keeps the samples whose names begin with one of these.
+    /// Keeps the samples whose names start with one of these prefixes.
     pub(crate) fn read(text: &str, names: &[&str]) -> Self {
         let samples = text
             .lines()

@@ -50,7 +50,7 @@ pub(crate) struct Pods {
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     with: Vec<String>,
 
-    /// The time before the boundary at which the agents are started
+    /// The time between the start of the agents and the boundary
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 
@@ -235,7 +235,7 @@ fn changed_pods(client: &Client) -> Changes {
     watcher(api, watcher::Config::default()).boxed()
 }
 
-/// The time after the boundary at which each of the `due` pods had its level.
+/// The time from the boundary until each of the `due` pods had its level.
 async fn lags(changes: &mut Changes, due: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = BTreeMap::new();
     while lags.len() < due {

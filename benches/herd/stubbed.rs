@@ -23,7 +23,7 @@ pub(crate) struct Stubbed {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     rules: usize,
 
-    /// The time before the firing at which the controller is started
+    /// The time between the start of the controller and the firing
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     lead: i64,
 

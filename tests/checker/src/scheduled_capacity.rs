@@ -27,7 +27,7 @@ pub fn check_scheduled_capacity(
         .unless(winners.len() == 1 && winners.iter().all(|it| it.rule == published.winner), || {
             format!("the reasons {winners:?} do not name the winner {:?}", published.winner)
         });
-    // Whether the number is published is known only when the outcome is.
+    // Only the outcome shows whether the number was published.
     violations.unless(decision.recorded.is_empty(), || {
         format!("records {:?} before it has happened", decision.recorded)
     });

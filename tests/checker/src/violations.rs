@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-/// The requirements that a decision violates; empty if it meets all of them.
+/// The requirements that a decision violates; empty if the decision meets all requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
 

@@ -53,7 +53,7 @@ impl Objects {
         self.0.iter().find(|it| (kind_of(it), namespace_of(it), name_of(it)) == key)
     }
 
-    /// Adds an object, or replaces the one with its name.
+    /// Adds an object, or replaces the object with the same name.
     pub fn put(&mut self, object: Value) {
         let key = key_of(&object);
         match self.0.iter_mut().find(|it| key_of(it) == key) {

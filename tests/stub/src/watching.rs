@@ -13,7 +13,7 @@ use crate::kind::Kind;
 use crate::responses::{Cut, Refusal, ResponseBody};
 use crate::store::Change;
 
-/// An API server sends a bookmark every minute, and one before a watch ends.
+/// The interval of bookmarks. An API server also sends a bookmark before a watch ends.
 const BOOKMARKS_EVERY: Duration = Duration::from_mins(1);
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 

@@ -28,7 +28,7 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
 fn added_lines(diff: &str) -> BTreeSet<(String, usize)> {
     let mut path = "";
     let mut lines = BTreeSet::new();
-    // Lines of the files themselves begin with a sign and can look like a header.
+    // Lines of the files start with a sign in the diff, and can look like a header.
     let mut remaining = 0;
     for line in diff.lines() {
         if remaining > 0 {

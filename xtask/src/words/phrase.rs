@@ -10,7 +10,7 @@ const ENDS: [&str; 5] = [".", "!", "?", ":", ";"];
 /// The end of the text, in a condition.
 const END: &str = "END";
 
-/// The source of a text, which decides the kinds that apply to it.
+/// The source of a text. It decides the kinds that apply to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Prose,

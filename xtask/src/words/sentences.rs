@@ -70,7 +70,7 @@ fn ends_between(chunk: &str, next: &str) -> bool {
         && opening.starts_with(|it: char| it.is_ascii_uppercase() || it.is_ascii_digit())
 }
 
-/// Words begin with a letter or a digit. Marks inside of a word do not split the word: `a-b`, `a/b`, `1.5`.
+/// Words start with a letter or a digit. Marks inside of a word do not split the word: `a-b`, `a/b`, `1.5`.
 fn count_words(chunk: &str) -> usize {
     let is_inner = |it: char| {
         it.is_alphanumeric() || matches!(it, '_' | '\'' | '’' | '-' | '.' | '/' | ':' | '\0')

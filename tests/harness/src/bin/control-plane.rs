@@ -120,8 +120,8 @@ async fn complete() -> Result<bool> {
     tokio::task::spawn_blocking(|| Ok(Binaries::provide()?.lacking().is_empty())).await?
 }
 
-/// The process that started this one holds the other end of standard input, and the kernel closes it when that
-/// process ends, even if it is killed.
+/// The parent process holds the other end of standard input. The kernel closes that end when the parent ends, even if
+/// the parent is killed.
 async fn await_end() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let input_ends = async {

@@ -15,7 +15,7 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use serde_json::json;
 
-/// The same namespace from both sides of a proxy.
+/// Clients of the same namespace, with and without a proxy.
 struct Sides {
     proxy: FaultProxy,
     behind: Api<ConfigMap>,

@@ -116,7 +116,7 @@ async fn two_concurrent_runs_do_not_interfere() -> TestResult {
     for run in &runs {
         namespaces.push(Api::all(client_for(&run.kubeconfig())?));
     }
-    // The same name in both: two objects.
+    // The same name in both runs: two separate objects.
     let same: Namespace = serde_json::from_value(json!({"metadata": {"name": "same"}}))?;
     let first = namespaces[0].create(&PostParams::default(), &same).await?;
     let second = namespaces[1].create(&PostParams::default(), &same).await?;

@@ -49,7 +49,7 @@ impl Harness {
         Self { program: program.to_string_lossy().into_owned(), version: None }
     }
 
-    /// The same program, for a version of Kubernetes.
+    /// Selects a version of Kubernetes.
     pub(super) fn for_version(self, version: &str) -> Self {
         Self { version: Some(version.to_owned()), ..self }
     }

@@ -11,7 +11,7 @@ use super::harness::Harness;
 use crate::run::{Run, Step};
 use crate::workspace::Workspace;
 
-/// One test program, as cargo built it.
+/// A test program built by cargo.
 #[derive(Debug)]
 pub(super) struct Program {
     package: String,
