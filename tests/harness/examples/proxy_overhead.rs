@@ -1,5 +1,5 @@
-//! The overhead of a request through the proxy, and the writes of an idle API server. `cargo run -p almanac-harness
-//! --example proxy_overhead`
+//! The overhead of a request through the proxy, and the writes of an idle API server.
+//! `cargo run -p almanac-harness --example proxy_overhead`
 
 use std::time::{Duration, Instant};
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use almanac_local::{ControlPlane, Observation, PATIENCE, WRITE_VERBS, await_condition};
 
-/// The prefix of the names of all marker ConfigMaps.
+/// The prefix of the names of all marker `ConfigMap`s.
 const MARK: &str = "almanac-audit-mark-";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 

@@ -131,7 +131,8 @@ impl Stub {
 
     /// Changes an object by a merge patch, as another field manager.
     ///
-    /// # Panics If the object does not exist.
+    /// # Panics
+    /// If the object does not exist.
     #[expect(clippy::expect_used, reason = "a test that changes a missing object is wrong itself")]
     pub fn change(&self, plural: &str, namespace: &str, name: &str, patch: &Value) {
         let mut state = self.lock();
