@@ -52,7 +52,7 @@ async fn provide(binaries: &Binaries) -> Result<PathBuf> {
         for component in [Component::ApiServer, Component::Etcd] {
             plane.kill(component)?;
         }
-        let whole = parent.join("being-template");
+        let whole = parent.join("being-made");
         if whole.exists() {
             fs::remove_dir_all(&whole)?;
         }

@@ -107,8 +107,7 @@ fn lease_renewals_are_not_counted_as_writes_and_the_user_agent_is_recorded() -> 
 }
 
 #[test]
-fn an_injected_response_strikes_the_requested_number_of_times_and_hides_the_request() -> TestResult
-{
+fn an_injected_response_strikes_n_times_and_the_api_server_gets_no_request() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let response = InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS)
