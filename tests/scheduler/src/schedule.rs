@@ -20,7 +20,7 @@ const DISABLED: &str = "cluster.open-cluster-management.io/experimental-scheduli
 pub struct Schedule {
     /// The eligible clusters, the best cluster first.
     pub ranked: Vec<RankedCluster>,
-    /// The number of selected clusters, from the start of `eligible`.
+    /// The number of selected clusters, from the start of `ranked`.
     pub selected: usize,
     /// The excluded candidates, by name.
     pub excluded: Vec<(String, Exclusion)>,
