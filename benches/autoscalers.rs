@@ -1,5 +1,6 @@
-//! The cost of a thousand autoscalers over a thousand Deployments: memory each, and the turns of the boundary at
-//! which all of them scale. Each scales by the number of a schedule of its own, which the process evaluates.
+//! The cost of a thousand autoscalers over a thousand Deployments: the memory of each, and the turns of the boundary at
+//! which all autoscalers scale. Each autoscaler scales by the number of its own schedule, and the process evaluates the
+//! schedule.
 //!
 //! As in `engine.rs`, memory is counted by the allocator, and the figures of the turns are medians, each over a
 //! fresh copy of the world.
@@ -24,7 +25,7 @@ const AUTOSCALERS: u32 = 1_000;
 const COUNT: usize = AUTOSCALERS as usize;
 const RUNS: usize = 15;
 
-/// Bytes in use that were not in use when the region began.
+/// The bytes in use, minus those in use at the start of the region.
 fn bytes(region: &Region<'_, System>) -> usize {
     let change = region.change();
     change.bytes_allocated - change.bytes_deallocated
@@ -60,7 +61,7 @@ fn add_autoscalers(world: &mut World) {
     }
 }
 
-/// Gives every policy its turn at an instant; returns how many of them scale.
+/// Runs a turn of every policy at an instant; returns the number of policies that scale.
 fn take_turns(world: &mut World, agenda: &mut Agenda, now: Timestamp) -> usize {
     let mut writes = 0;
     while let Some(policy) = agenda.take_due(now) {
@@ -90,7 +91,7 @@ fn main() {
     for policy in all() {
         agenda.set(&policy, Some(before));
     }
-    // With the memory that each of them has by then, and its place on the agenda.
+    // Includes the policy state of each autoscaler, and its entry in the agenda.
     assert_eq!(take_turns(&mut world, &mut agenda, before), 0);
     let memory = bytes(&region) / COUNT;
     assert_eq!(agenda.next(), Some(nine()));

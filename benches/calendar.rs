@@ -2,8 +2,8 @@
 //! expressions and instants.
 //!
 //! Every case walks over the same thousand instants of two years in Europe/Berlin. Before the measurement, the results
-//! of the peers are compared with ours. A peer has no figure for an expression with a different meaning to it. The
-//! table at the end comes from criterion's own estimates of this run.
+//! of the peers are compared with ours. A peer has no figure for expressions that it interprets differently. The table
+//! at the end comes from criterion's own estimates of this run.
 
 #![allow(
     missing_docs,
@@ -25,7 +25,8 @@ use jiff::{SignedDuration, Timestamp};
 
 const ZONE: &str = "Europe/Berlin";
 
-/// Our expression, and the same for the crate `cron`, which has seconds and counts weekdays from 1.
+/// The expression for Almanac, and the same expression for the crate `cron`. That crate has seconds and counts weekdays
+/// from 1.
 const CRONS: [(&str, &str); 10] = [
     ("* * * * *", "0 * * * * * *"),
     ("*/5 * * * *", "0 */5 * * * * *"),

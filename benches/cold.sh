@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Measures the first commands after the repository has been cloned: the README's first command, the offline
-# build, a rebuild after a change, and, with --tests, the README's test command. Everything is fetched and
-# built from scratch, in a directory that is removed afterwards.
+# build, a rebuild after a change, and, with --tests, the README's test command. The script fetches and
+# builds everything from scratch, and then removes the directory.
 #
 #     benches/cold.sh [--tests] [--keep] [DIRECTORY]
 #
-# It prints wall-clock and CPU seconds, and does not judge them. It measures the last commit.
+# The script measures the last commit. It prints wall-clock and CPU seconds, and does not judge them.
 set -euo pipefail
 
 tests=false keep=false folder=
@@ -22,7 +22,7 @@ folder=$(mktemp -d "${folder:-${TMPDIR:-/tmp}}/almanac-cold.XXXXXX")
 # Go's modules are read-only.
 $keep || trap 'chmod -R u+w "$folder" && rm -rf "$folder"' EXIT
 
-# How to reach the registry stays; nothing else of this user does.
+# Keep only the access to the registry from the environment of this user.
 mkdir "$folder/cargo" "$folder/logs"
 for file in config.toml credentials.toml; do
     if [[ -e ${CARGO_HOME:-$HOME/.cargo}/$file ]]; then cp "${CARGO_HOME:-$HOME/.cargo}/$file" "$folder/cargo/"; fi
@@ -34,12 +34,12 @@ unset CARGO_TARGET_DIR ALMANAC_CACHE KUBECONFIG_TEST KUBEBUILDER_ASSETS
 git clone --quiet "$root" "$folder/almanac"
 cd "$folder/almanac"
 
-# The first command in a block of the README that begins with these words, with or without a prompt.
+# The first command in a block of the README that starts with these words, with or without a prompt.
 documented() {
     grep --max-count=1 "^\(\$ \)\?$1" README.md | sed 's/^\$ //'
 }
 
-# Runs the rest as a command, and prints a line of the table.
+# Runs the remaining arguments as a command, and prints a line of the table.
 measure() {
     local name=$1 status=0 wall user system
     shift
@@ -53,7 +53,7 @@ measure() {
     fi
 }
 
-# A change that no part of the build can leave out.
+# A change that every part of the build must compile.
 change() {
     echo "// $RANDOM" >>crates/engine/src/lib.rs
 }
@@ -72,7 +72,7 @@ change
 measure "its tests after a change in the engine" cargo test --package almanac-engine --no-run
 
 if $tests; then
-    # Also what was fetched.
+    # Also remove the fetched packages.
     rm -rf target "$CARGO_HOME/registry" "$folder/cache"
     read -ra all <<<"$(documented 'cargo xtask lint arch test')"
     measure "${all[*]}, nothing there" "${all[@]}"

@@ -1,10 +1,10 @@
-//! The cost of a hundred thousand armed cron rules: memory each, and a minute's turns; and how long it takes to find
-//! the number of a schedule of ten behaviors and its next change.
+//! The cost of a hundred thousand armed cron rules: the memory of each, and the turns of a minute. It also measures the
+//! time to find the number of a schedule of ten behaviors, and its next change.
 //!
-//! The allocator counts memory, from nothing to a world in which every rule is an object of its own. It has its
-//! policy, its name, a full history (three successes, three failures) and its entry in the agenda; the workloads it
-//! scales are counted separately. A turn takes the due policies from the agenda, lets them decide, applies and
-//! settles, and puts them back. The figures of the turns are medians, each turn over a fresh copy of the world.
+//! The allocator counts memory, from nothing to a world in which every rule is an object of its own. Each object has a
+//! policy, a name, a full history (three successes, three failures) and an entry in the agenda; the scaled workloads
+//! are counted separately. A turn removes the due policies from the agenda, decides, applies and settles, and inserts
+//! the policies again. The figures of the turns are medians, each turn over a fresh copy of the world.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
@@ -34,7 +34,7 @@ const TURNS: usize = 15;
 /// Three successes and three failures.
 const FULL_HISTORY: i64 = 6;
 
-/// Bytes in use that were not in use when the region began.
+/// The bytes in use, minus those in use at the start of the region.
 fn bytes(region: &Region<'_, System>) -> usize {
     let change = region.change();
     change.bytes_allocated - change.bytes_deallocated
@@ -54,8 +54,8 @@ fn target_name(index: usize) -> Identity {
     Identity::new("apps", "Deployment", "production", format!("shop-{index:06}"))
 }
 
-/// One rule in an object of its own. `is_due` ones fire at noon, the others in another hour.
-/// Its history is full: `executions` of them, successes and failures in turn.
+/// One rule in an object of its own. Rules with `is_due` fire at noon, the others in another hour. The history is full:
+/// `executions` entries, successes and failures in turn.
 fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScaling, Memory> {
     let expression =
         if is_due { "0 12 * * *".to_owned() } else { format!("{} 3 * * 1-5", index % 60) };
@@ -84,7 +84,7 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
     PolicyObject { created: Some(yesterday), memory, ..PolicyObject::new(policy) }
 }
 
-/// A world of [`RULES`] rules, of which every `RULES / due`th is due at noon, and its agenda.
+/// A world of [`RULES`] rules, and its agenda. Every `RULES / due`th rule is due at noon.
 fn world(due: usize) -> (World, Agenda) {
     let (mut world, mut agenda) = (World::default(), Agenda::default());
     for index in 0..RULES {
@@ -105,7 +105,7 @@ fn add_policy(world: &mut World, agenda: &mut Agenda, index: usize, is_due: bool
     world.cron_scaling.policies.insert(name.identity, object);
 }
 
-/// The bytes of a rule with this number of executions, and of a workload.
+/// The bytes of a rule with this number of executions, and the bytes of a workload.
 fn measure_memory(executions: i64) -> (usize, usize) {
     let (mut world, mut agenda) = (World::default(), Agenda::default());
     let region = Region::new(ALLOCATOR);
@@ -127,9 +127,9 @@ fn measure_memory(executions: i64) -> (usize, usize) {
 
 struct TurnFigures {
     due: usize,
-    /// Found on the agenda, gathered and decided.
+    /// Finds the due policies on the agenda, gathers and decides.
     decided: Duration,
-    /// The same, applied, settled, and back on the agenda.
+    /// Decides, applies and settles the due policies, and inserts them into the agenda again.
     whole: Duration,
 }
 

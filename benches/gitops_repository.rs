@@ -1,7 +1,7 @@
-//! Writes a repository of ten thousand files of which a hundred matter, for measuring `almanac validate`. It has two
-//! clusters with fifty policies each, their targets among thousands of other manifests, and values, dashboards,
-//! charts and workflows as repositories have them. With a number, writes that many clusters instead, with a policy
-//! and its target each.
+//! Writes a repository of ten thousand files for measuring `almanac validate`. Only a hundred files are relevant. The
+//! repository has two clusters with fifty policies each, their targets among thousands of other manifests, and
+//! realistic values, dashboards, charts and workflows. With a number as the argument, the program writes that many
+//! clusters instead, with a policy and its target each.
 
 use std::fs;
 use std::path::Path;

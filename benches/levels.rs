@@ -1,5 +1,5 @@
-//! The cost of the levels of ten thousand pods: memory each, and the decision at a boundary, at which all of them
-//! change, and between two, at which nothing changes.
+//! The cost of the levels of ten thousand pods: the memory of each, the decision at a boundary that changes all levels,
+//! and the decision between two boundaries, where nothing changes.
 //!
 //! The pods are of two hundred workloads on a hundred nodes; twenty policies select some of them each. Memory is
 //! counted by the allocator.
@@ -29,7 +29,7 @@ fn at(time: &str) -> Timestamp {
     format!("2026-03-02T{time}Z").parse().unwrap()
 }
 
-/// A pod as a Deployment makes it.
+/// A pod, as a Deployment creates it.
 fn pod(number: usize) -> Pod {
     let workload = number % WORKLOADS;
     let labels = Labels::new([
@@ -49,7 +49,7 @@ fn node(number: usize) -> Arc<str> {
     format!("node-{number:03}").into()
 }
 
-/// Each selects a twentieth of the pods, the last one last.
+/// The policies. Each selects a twentieth of the pods.
 fn policy(number: usize) -> QosPolicy {
     let selector = format!("workload-type=offline,tier=tier-{number}");
     let policy = level_policy(&format!("policy-{number}"), "08:00", "22:00", "a=b", -1);

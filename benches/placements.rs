@@ -1,6 +1,6 @@
 //! The cost of placements over ten thousand clusters: one decision of each kind, and the cost of expressions. It also
-//! measures the decisions after one changed score, with a thousand placements of which ten select by it. Memory comes
-//! from the allocator that `almanac` has; how much of it the clusters take is counted by `placements_memory.rs`.
+//! measures the decisions after one changed score, with a thousand placements. Ten of these select by that score. The
+//! allocator is that of `almanac`; `placements_memory.rs` measures the memory of the clusters.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
@@ -74,7 +74,7 @@ fn clusters(count: usize) -> World {
     world
 }
 
-/// Adds a thousand placements of ten clusters each, and lets each of them select.
+/// Adds a thousand placements of ten clusters each, and runs a turn of each placement.
 fn with_placements(mut world: World) -> World {
     for number in 0..PLACEMENTS {
         let resource = format!("resource-{}/load", number / OF_A_SCORE);
@@ -103,7 +103,7 @@ fn decided(criterion: &mut Criterion, count: usize, of: &str, mut world: World, 
     });
 }
 
-/// The time of the decision if nothing is known of any cluster, as after a start.
+/// The time of the decision without cached results for any cluster, as after a start.
 fn first_decision(
     criterion: &mut Criterion,
     count: usize,
@@ -157,7 +157,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// One of ten thousand placements is edited, and decided.
+/// Measures an edit of one of ten thousand placements, and its decision.
 fn one_of_many(criterion: &mut Criterion) {
     const PLACEMENTS: usize = 10_000;
     let mut world = clusters(20);
@@ -203,7 +203,8 @@ fn one_score_changed(criterion: &mut Criterion, mut world: World) {
     assert_eq!(Arc::strong_count(&world.placement.extra.hub), 1, "the world would be copied");
 }
 
-/// A thousand placements by an expression each: what one changed score and one heartbeat of a cluster cost.
+/// Measures the cost of one changed score and one heartbeat of a cluster, with a thousand placements that have an
+/// expression each.
 fn with_expressions(criterion: &mut Criterion, mut world: World) {
     for number in 0..PLACEMENTS {
         let resource = number / OF_A_SCORE;
@@ -231,7 +232,7 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
             });
         },
     );
-    // The world is locked while these two run, but not while expressions are evaluated.
+    // The controller locks the world during these two steps, but not during the evaluation of expressions.
     criterion.bench_function("placements/10000 clusters, a snapshot for a decision", |bencher| {
         let policy = placement_name("placement-0000");
         bencher.iter(|| black_box(world.part(std::slice::from_ref(&policy))));

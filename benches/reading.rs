@@ -1,7 +1,7 @@
 //! Measures the time to read and check 10,000 objects in 1,000 files, on one core, and the peak of the memory.
 //!
-//! Not measured with criterion: the subject is one run of a new process, with cold caches of its own. The figures are
-//! those of the first run, followed by the best of five.
+//! Not measured with criterion: the subject is one run of a new process, with cold caches of its own. The benchmark
+//! prints the figures of the first run, followed by the best of five.
 
 #![allow(
     missing_docs,
@@ -21,13 +21,13 @@ const FILES: usize = 1_000;
 const OBJECTS_A_FILE: usize = 10;
 
 fn main() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create a directory");
     let folder = folder.path();
-    let bytes = generated_objects::write(folder, FILES, OBJECTS_A_FILE).expect("files");
+    let bytes = generated_objects::write(folder, FILES, OBJECTS_A_FILE).expect("write the files");
     let before = peak_memory();
     let first = read_and_check(folder);
     let peak = peak_memory();
-    let best = (0..5).map(|_| read_and_check(folder).0).min().expect("five runs");
+    let best = (0..5).map(|_| read_and_check(folder).0).min().expect("five runs have a minimum");
     let (total, reading, checking) = first;
     println!("{FILES} files, {} objects, {:.1} MB", FILES * OBJECTS_A_FILE, megabytes(bytes));
     println!(
@@ -48,9 +48,9 @@ fn main() {
 fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     let begun = Instant::now();
     let mut reading = Reading::default();
-    for entry in std::fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("it can be listed").path();
-        let bytes = std::fs::read(&path).expect("it can be read");
+    for entry in std::fs::read_dir(folder).expect("list the directory") {
+        let path = entry.expect("list the directory").path();
+        let bytes = std::fs::read(&path).expect("read the file");
         read_objects(&mut reading, Source::from_bytes(path.display().to_string(), bytes));
     }
     let read = begun.elapsed();

@@ -1,5 +1,5 @@
-//! The cost of node units: a verdict over five thousand nodes, binding and unbinding among a thousand and among fifty
-//! thousand pods, a new ledger, and memory.
+//! The cost of node units: a verdict over 5,000 nodes, binding and unbinding among 1,000 and among 50,000 pods, a new
+//! ledger, and memory.
 //!
 //! The pods are of five hundred workloads in ten namespaces with a policy each, of three units. Memory is counted by the
 //! allocator.
@@ -78,7 +78,7 @@ fn pod_name(number: usize) -> Identity {
     Identity::new("", "Pod", namespace, format!("web-{workload}-5d4f8c7b9d-{number:05}"))
 }
 
-/// A pod as a Deployment makes it, each with strings of its own, as they are read.
+/// A pod, as a Deployment creates it. Each pod has strings of its own, as after reading.
 fn pod(number: usize, is_bound: bool) -> Pod {
     let workload = number % WORKLOADS;
     let owner = Owner {
@@ -205,7 +205,7 @@ fn binding(criterion: &mut Criterion, pods: usize) {
     });
 }
 
-/// A policy of sixty-four units, each with sixty-four expressions that the nodes match, but for the last one.
+/// A policy of 64 units, each with 64 expressions. The nodes match all expressions except for the last.
 fn large_policy() -> ResourcePolicy {
     let expressions: Vec<String> =
         (0..63).map(|number| format!("capacity!=none-{number}")).collect();
@@ -218,8 +218,7 @@ fn large_policy() -> ResourcePolicy {
     ResourcePolicy { units: (0..64).map(unit).collect(), ..policy() }
 }
 
-/// Preparing and adding a policy. Requests of schedulers may need to wait for the second of these, which holds the
-/// lock.
+/// Measures preparing and adding a policy. Adding holds the lock, so requests of schedulers may wait for it.
 fn taking_in(criterion: &mut Criterion) {
     let mut ledger = cluster(50_000);
     let name = policy_name(0);

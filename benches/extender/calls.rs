@@ -1,4 +1,4 @@
-//! The duration of each request at the socket, and the share of JSON in it.
+//! The duration of each request at the socket, and the share of JSON in the duration.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use crate::connection::Connection;
 
 #[derive(Args)]
 pub(crate) struct Calls {
-    /// The number of nodes; a line for each, the fewest first
+    /// The numbers of nodes, in ascending order; a line for each
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "100,1000,5000")]
     nodes: Vec<usize>,
 
@@ -48,7 +48,7 @@ impl Calls {
         let mut connection = Connection::open(cluster.port.number()).await?;
         let names: Vec<String> = (0..nodes).map(node_name).collect();
         let arguments = json!({"Pod": pod, "Nodes": null, "NodeNames": names}).to_string();
-        // As many as kube-scheduler tries to find victims on.
+        // The number of nodes on which kube-scheduler searches for victims.
         let candidates = names.iter().take((nodes / 10).max(100).min(nodes));
         let victims = candidates.map(|name| {
             (name, json!({"Pods": [{"UID": format!("of-{name}")}], "NumPDBViolations": 0}))
@@ -69,9 +69,9 @@ impl Calls {
                 times.push(begun.elapsed());
                 ensure!(status == if path == "/none" { 404 } else { 200 }, "{path}: {status}");
             }
-            let (_, answer) = connection.post(path, body.as_bytes()).await?;
+            let (_, response) = connection.post(path, body.as_bytes()).await?;
             let json = match path {
-                "/filter" => format!("{:.0} µs", json_alone(body, answer)?.as_secs_f64() * 1e6),
+                "/filter" => format!("{:.0} µs", json_alone(body, response)?.as_secs_f64() * 1e6),
                 _ => String::new(),
             };
             print_line(nodes, path, &mut times, &json);
@@ -95,10 +95,10 @@ impl Calls {
                 "PodUID": metadata.uid, "Node": node,
             });
             let begun = Instant::now();
-            let (_, answer) = connection.post("/bind", arguments.to_string().as_bytes()).await?;
+            let (_, response) = connection.post("/bind", arguments.to_string().as_bytes()).await?;
             times.push(begun.elapsed());
-            let answer: Value = serde_json::from_slice(answer)?;
-            ensure!(answer["Error"] == "", "{answer}");
+            let response: Value = serde_json::from_slice(response)?;
+            ensure!(response["Error"] == "", "{response}");
         }
         print_line(nodes, "/bind", &mut times, "");
         Ok(())
@@ -108,10 +108,11 @@ impl Calls {
 /// The extender follows the nodes in a watch.
 async fn await_nodes(connection: &mut Connection, arguments: &str, nodes: usize) -> Result<()> {
     loop {
-        let (_, answer) = connection.post("/filter", arguments.as_bytes()).await?;
-        let answer: Value = serde_json::from_slice(answer)?;
-        let remaining = answer["NodeNames"].as_array().context("no names")?.len();
-        if remaining == nodes.div_ceil(UNITS.len()) && !answer.to_string().contains("still unknown")
+        let (_, response) = connection.post("/filter", arguments.as_bytes()).await?;
+        let response: Value = serde_json::from_slice(response)?;
+        let remaining = response["NodeNames"].as_array().context("no names")?.len();
+        if remaining == nodes.div_ceil(UNITS.len())
+            && !response.to_string().contains("still unknown")
         {
             return Ok(());
         }
@@ -136,9 +137,9 @@ struct FilterResult<'a> {
     failed_and_unresolvable_nodes: BTreeMap<&'a str, String>,
 }
 
-/// Reads and writes what a filter reads and writes, and nothing else: the pod is passed over, and names are not copied.
-fn json_alone(body: &str, answer: &[u8]) -> Result<Duration> {
-    let result: FilterResult<'_> = serde_json::from_slice(answer)?;
+/// Reads and writes only the JSON of a filter request: the pod is skipped, and names are not copied.
+fn json_alone(body: &str, response: &[u8]) -> Result<Duration> {
+    let result: FilterResult<'_> = serde_json::from_slice(response)?;
     let rounds = 200;
     let begun = Instant::now();
     for _ in 0..rounds {

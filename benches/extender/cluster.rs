@@ -1,4 +1,4 @@
-//! An API server with nodes that are ready once and send no heartbeats, and an extender in front of it.
+//! An API server with nodes that become ready once and send no heartbeats, and an extender that uses this API server.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-const AT_ONCE: usize = 32;
+const MAX_IN_FLIGHT: usize = 32;
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The units of the policy, the best one first.
+/// The units of the policy, the best unit first.
 pub(crate) const UNITS: [&str; 3] = ["best", "middle", "worst"];
 
 /// The programs of a benchmark.
@@ -29,9 +29,9 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Without controllers and without a scheduler.
+    /// A control plane without controllers and without a scheduler.
     pub(crate) async fn start() -> Result<Cluster> {
-        // Nothing would remove the taint that a new node gets.
+        // Without controllers, no component removes the taint of a new node.
         let no_taints = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition";
         let options = ControlPlaneOptions::api_only().flag(Component::ApiServer, no_taints);
         let plane = ControlPlane::start(&options).await?;
@@ -54,7 +54,10 @@ impl Cluster {
         kubectl.run_with_input(&["apply", "-f", "-"], &policy.to_string()).await?;
         let port = ProgramPort::take()?;
         let program = std::env::current_exe()?.with_file_name("almanac");
-        ensure!(program.is_file(), "build it with `cargo build --profile dist -p almanac`");
+        ensure!(
+            program.is_file(),
+            "the program is missing; build it with `cargo build --profile dist -p almanac`"
+        );
         let listen = format!("--scheduler-listen=127.0.0.1:{}", port.number());
         let kubeconfig = format!("--kubeconfig={}", plane.kubeconfig().display());
         let arguments =
@@ -65,7 +68,7 @@ impl Cluster {
         Ok(Cluster { plane, client, extender, port })
     }
 
-    /// Makes nodes, a third of them in each unit, and waits until the extender has room on all of them.
+    /// Creates nodes, a third of them in each unit, and waits until the extender has free capacity on all nodes.
     pub(crate) async fn add_nodes(&self, numbers: std::ops::Range<usize>) -> Result<()> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         futures::stream::iter(numbers)
@@ -77,12 +80,12 @@ impl Cluster {
                     anyhow::Ok(())
                 }
             })
-            .buffer_unordered(AT_ONCE)
+            .buffer_unordered(MAX_IN_FLIGHT)
             .try_collect()
             .await
     }
 
-    /// Makes pods with these names.
+    /// Creates pods with these names.
     pub(crate) async fn add_pods(&self, app: &str, names: &[String]) -> Result<Vec<Pod>> {
         let pods: Api<Pod> = Api::default_namespaced(self.client.clone());
         futures::stream::iter(names)
@@ -93,7 +96,7 @@ impl Cluster {
                     anyhow::Ok(pods.create(&PostParams::default(), &pod).await?)
                 }
             })
-            .buffered(AT_ONCE)
+            .buffered(MAX_IN_FLIGHT)
             .try_collect()
             .await
     }

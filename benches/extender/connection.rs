@@ -1,4 +1,4 @@
-//! A connection that is kept open, as kube-scheduler keeps its own: no more than what a call needs is done on this side.
+//! A connection that stays open, like that of kube-scheduler. The client does only the work that a request requires.
 
 use anyhow::{Context as _, Result};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -16,7 +16,7 @@ impl Connection {
         Ok(Connection { stream, buffer: Vec::new() })
     }
 
-    /// Posts a body, and reads the whole answer.
+    /// Posts a body, and reads the whole response.
     pub(crate) async fn post(&mut self, path: &str, body: &[u8]) -> Result<(u16, &[u8])> {
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: extender\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",

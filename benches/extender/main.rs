@@ -1,7 +1,7 @@
-//! An extender at work: how long its calls take at the socket, and how many pods a second a stock kube-scheduler places
-//! with it and without it.
+//! Measures a running extender: the duration of its requests at the socket, and the number of pods per second that a
+//! stock kube-scheduler places with and without the extender.
 //!
-//! It prints figures and does not judge them. It runs the `almanac` in the same target directory:
+//! The program prints figures and does not judge them. It runs the `almanac` in the same target directory:
 //!
 //! `cargo build --release -p almanac && cargo run --release -p almanac-benches --bin extender -- calls`
 

@@ -25,7 +25,7 @@ pub(crate) struct Rate {
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pods: usize,
 
-    /// The number of pods that come one after the other after that, of no policy
+    /// The number of pods without a policy that are created one by one after that
     #[arg(long, value_name = "N", default_value_t = 100)]
     single: usize,
 }
@@ -127,7 +127,7 @@ async fn await_bound(bound: &Bound, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Notes when each pod was seen to be bound.
+/// Records the instant at which a watch reported each pod as bound.
 async fn watch(pods: Api<Pod>, bound: Bound) -> Result<()> {
     loop {
         let mut changes = pods.watch(&WatchParams::default().timeout(290), "0").await?.boxed();

@@ -1,5 +1,5 @@
-//! Against a real etcd and API server: the first start, a restart that must write nothing, and the
-//! minute in which everything is due.
+//! Measures against a real etcd and API server: the first start, a restart that must write nothing, and the minute in
+//! which all rules are due.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,8 +20,8 @@ use crate::figures::{load, spread};
 use crate::objects::{AFTER, TARGETS, firing};
 use crate::processes::Processes;
 
-/// A process is measured after a start once it has come to rest.
-const AT_REST_AFTER: Duration = Duration::from_secs(5);
+/// The time for a process to become idle after a start, before the measurement.
+const IDLE_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Cluster {
@@ -33,7 +33,7 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "32")]
     writes_at_once: Vec<usize>,
 
-    /// The time before the firing at which the controller is started
+    /// The time between the start of the controller and the firing
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 }
@@ -46,7 +46,7 @@ impl Cluster {
         let began = Instant::now();
         create(&client, self.rules).await?;
         let took = began.elapsed().as_secs_f64();
-        println!("{} rules and targets made in {took:.1} s (load {})", self.rules, load()?);
+        println!("{} rules and targets created in {took:.1} s (load {})", self.rules, load()?);
         let limits = WriteLimits {
             writes_at_once: self.writes_at_once.first().copied().unwrap_or(32),
             writes_per_second: None,
@@ -78,7 +78,7 @@ impl Cluster {
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
         println!("  all statuses written after {:.2} s", recorded.as_secs_f64());
         println!("  processor time {}", processes.line()?);
-        tokio::time::sleep(AT_REST_AFTER).await;
+        tokio::time::sleep(IDLE_AFTER).await;
         println!("  memory {}", controller.memory()?);
         controller.stop().await
     }
@@ -101,9 +101,10 @@ impl Cluster {
         println!("    processor time {}", processes.line()?);
         let requests = requests(client).await?;
         let boundary = controller.on_this_machine(at)?;
-        // Long enough for it to be at rest, and not so long that the minute has begun.
+        // Long enough for the controller to become idle, and short enough to end before the minute starts.
         let rest = boundary.duration_since(Timestamp::now()) - SignedDuration::from_secs(1);
-        tokio::time::sleep(Duration::try_from(rest).context("it was armed too late")?).await;
+        tokio::time::sleep(Duration::try_from(rest).context("the rules were armed too late")?)
+            .await;
         println!("    at rest: memory {}", controller.memory()?);
 
         let before = controller.metrics().await?;
@@ -137,7 +138,7 @@ fn running(plane: &ControlPlane, controller: &Controller) -> Result<Vec<(&'stati
     ])
 }
 
-/// A watch of everything of a kind.
+/// A watch of all objects of a kind.
 pub(crate) type Changes =
     std::pin::Pin<Box<dyn Stream<Item = watcher::Result<watcher::Event<DynamicObject>>>>>;
 
@@ -156,7 +157,7 @@ pub(crate) async fn await_listed(changes: &mut Changes) -> Result<()> {
     bail!("the watch ended")
 }
 
-/// The time after the boundary at which the change of each target was observed.
+/// The time from the boundary until a watch reported the change of each target.
 async fn lags(changes: &mut Changes, rules: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = Vec::with_capacity(rules);
     while lags.len() < rules {
@@ -183,7 +184,7 @@ pub(crate) async fn requests_since(client: &Client, before: &Exposition) -> Resu
 
 /// The requests to the API server about the objects of the herd.
 fn print_requests(requests: &Exposition) {
-    println!("  requests as the API server counts them, from armed until all was written:");
+    println!("  requests as the API server counts them, from armed until all writes succeeded:");
     for (sample, more) in requests.samples() {
         let label = |name| label_of(sample, name).unwrap_or_default();
         if label("group").starts_with("autoscaling") || label("resource") == "events" {

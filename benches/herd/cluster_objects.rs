@@ -1,4 +1,4 @@
-//! The herd in a real API server: created, reset, and checked afterwards.
+//! Creates, resets and checks the herd in a real API server.
 
 use almanac_api::definitions::custom_resources;
 use anyhow::{Context as _, Result, ensure};
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use crate::objects::{self, AFTER, BEFORE, POLICIES, TARGETS};
 
 /// The number of our requests in flight at the same time.
-const AT_ONCE: usize = 64;
+const MAX_IN_FLIGHT: usize = 64;
 
-/// Defines the kinds, and waits until they are served.
+/// Creates the CRDs, and waits until the API server serves their kinds.
 pub(crate) async fn define(client: &Client) -> Result<()> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     for resource in custom_resources() {
@@ -69,7 +69,7 @@ pub(crate) async fn create(client: &Client, rules: usize) -> Result<()> {
     Ok(())
 }
 
-/// Gives every target the replicas it has before its rule fires.
+/// Resets the replicas of every target to the number before its rule fires.
 pub(crate) async fn set_back(client: &Client, rules: usize) -> Result<()> {
     for_each(rules, |number| {
         let (namespace, name) = (objects::namespace(number), objects::name(number));
@@ -88,10 +88,10 @@ async fn for_each<Sent>(rules: usize, send: impl Fn(usize) -> Sent) -> Result<()
 where
     Sent: Future<Output = Result<()>>,
 {
-    stream::iter(0..rules).map(send).buffer_unordered(AT_ONCE).try_collect().await
+    stream::iter(0..rules).map(send).buffer_unordered(MAX_IN_FLIGHT).try_collect().await
 }
 
-/// Checks that every target has its replicas, and every status has the firing.
+/// Checks that every target has the new replicas, and that every status contains the firing.
 pub(crate) async fn check_applied(client: &Client, rules: usize, firing: Timestamp) -> Result<()> {
     let targets = list(client, TARGETS, "ScalableNodeGroup", "scalablenodegroups").await?;
     let reached = targets.iter().filter(|it| it.data["spec"]["replicas"] == AFTER).count();

@@ -12,7 +12,7 @@ use crate::exposition::Exposition;
 use crate::figures::{count, megabytes};
 use crate::objects::offset_to_show;
 
-/// Longer than anything here takes on a busy machine.
+/// The maximum wait, longer than any step on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// The interval between two scrapes, which are expensive.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -24,11 +24,11 @@ pub(crate) struct WriteLimits {
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub(crate) writes_at_once: usize,
 
-    /// The writes that it may start per second
+    /// The writes that the controller may start per second
     #[arg(long, value_name = "N")]
     pub(crate) writes_per_second: Option<f64>,
 
-    /// The writes that it may start immediately after a quiet time
+    /// The writes that the controller may start immediately after a quiet time
     #[arg(long, value_name = "N", requires = "writes_per_second")]
     pub(crate) write_burst: Option<u32>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// Starts it with a clock that shows that instant now.
+    /// Starts the controller with a policy clock that shows that instant now.
     pub(crate) fn start(
         program: &Path,
         kubeconfig: &Path,
@@ -67,7 +67,7 @@ impl Controller {
         Ok(Self { program, began, offset })
     }
 
-    /// The time since it was started.
+    /// The time since the start.
     pub(crate) fn age(&self) -> Duration {
         self.began.elapsed()
     }
@@ -81,14 +81,14 @@ impl Controller {
         Ok(instant.checked_sub(self.offset)?)
     }
 
-    /// Its metrics now.
+    /// The current metrics of the controller.
     pub(crate) async fn metrics(&self) -> Result<Exposition> {
         let (status, body) = self.program.get("/metrics").await?;
-        ensure!(status == 200, "the controller answered {status}: {body}");
+        ensure!(status == 200, "the controller responded {status}: {body}");
         Ok(Exposition::read(&body, &["almanac_"]))
     }
 
-    /// Waits until its metrics satisfy a condition; returns how long after the start that was.
+    /// Waits until the metrics satisfy a condition; returns the time since the start.
     pub(crate) async fn await_metrics(
         &self,
         what: &str,
@@ -96,7 +96,7 @@ impl Controller {
     ) -> Result<Duration> {
         let until = Instant::now() + PATIENCE;
         loop {
-            // It does not listen immediately.
+            // The controller does not listen immediately.
             if let Ok(metrics) = self.metrics().await
                 && are_so(&metrics)
             {
@@ -137,7 +137,7 @@ impl Controller {
         Ok(format!("{:.1} MB, at most {:.1} MB", megabytes(now), megabytes(most)))
     }
 
-    /// Shuts it down and waits until it has ended.
+    /// Shuts the controller down and waits for its end.
     pub(crate) async fn stop(self) -> Result<()> {
         let ended = self.program.stop().await?;
         ensure!(ended.success(), "the controller ended with {ended}");

@@ -1,15 +1,15 @@
-//! Figures out of a text exposition: of almanac itself, and of the API server.
+//! Reads figures from the text expositions of almanac and of the API server.
 
 use std::collections::BTreeMap;
 
-/// The samples of an exposition, by name and labels as written there.
+/// The samples of an exposition, by name and labels as in the exposition.
 #[derive(Default)]
 pub(crate) struct Exposition {
     samples: BTreeMap<String, f64>,
 }
 
 impl Exposition {
-    /// Keeps the samples whose names begin with one of these.
+    /// Keeps the samples whose names start with one of these prefixes.
     pub(crate) fn read(text: &str, names: &[&str]) -> Self {
         let samples = text
             .lines()
@@ -31,7 +31,7 @@ impl Exposition {
         self.samples.iter().filter(|(sample, _)| fits(sample)).map(|(_, value)| value).sum()
     }
 
-    /// The increase since then, without unchanged samples.
+    /// The increase since the earlier exposition, without unchanged samples.
     pub(crate) fn since(&self, before: &Self) -> Self {
         let grown = self.samples.iter().filter_map(|(name, value)| {
             let more = value - before.samples.get(name).copied().unwrap_or_default();

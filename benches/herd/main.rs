@@ -2,8 +2,8 @@
 //! boundary changes. Measures the time, memory, requests and CPU time that `almanac controller` or `almanac agent`
 //! needs for them.
 //!
-//! It prints figures and does not judge them; it fails if something was not carried out. It runs the `almanac` in the
-//! same target directory:
+//! The program prints figures and does not judge them; it fails if a policy was not applied. It runs the `almanac` in
+//! the same target directory:
 //!
 //! `cargo build --profile dist -p almanac && cargo run --release -p almanac-benches --bin herd -- cluster`
 
@@ -39,11 +39,11 @@ struct Arguments {
 enum Against {
     /// Against a real etcd and API server
     Cluster(cluster::Cluster),
-    /// Against a server that answers at once
+    /// Against a server that responds immediately
     Stub(stubbed::Stubbed),
     /// Pods whose level a boundary changes, against a real etcd and API server
     Pods(pods::Pods),
-    /// The memory that armed rules take, against a server that answers at once
+    /// The memory of armed rules, against a server that responds immediately
     Memory(memory::Memory),
 }
 
@@ -72,7 +72,7 @@ fn program(chosen: Option<&PathBuf>) -> Result<PathBuf> {
     let program = std::path::absolute(&program)?;
     ensure!(
         program.is_file(),
-        "{} is not there: build it with `cargo build --profile dist -p almanac`",
+        "{} is missing: build it with `cargo build --profile dist -p almanac`",
         program.display()
     );
     Ok(program)

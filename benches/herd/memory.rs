@@ -1,4 +1,4 @@
-//! The memory that armed rules take, once their statuses are written and everything is idle.
+//! The memory of armed rules, after all statuses are written and the controller is idle.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::figures::{count, load};
 use crate::objects::firing;
 use crate::stub::Server;
 
-const AT_REST_AFTER: Duration = Duration::from_secs(5);
+const IDLE_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Memory {
@@ -40,7 +40,7 @@ impl Memory {
                 if *start == "first start" {
                     controller.await_statuses(count(*rules)).await?;
                 }
-                tokio::time::sleep(AT_REST_AFTER).await;
+                tokio::time::sleep(IDLE_AFTER).await;
                 let now = controller.resident_memory()?;
                 let empty = *empty.get_or_insert(now);
                 #[expect(clippy::cast_precision_loss, reason = "it is printed with two digits")]

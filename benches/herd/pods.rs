@@ -26,7 +26,7 @@ const BOUNDARY: &str = "2027-03-02T22:00:00Z";
 const NAMESPACE: &str = "default";
 const LEVEL: &str = "volcano.sh/qos-level";
 /// The number of our requests in flight at the same time.
-const AT_ONCE: usize = 64;
+const MAX_IN_FLIGHT: usize = 64;
 
 #[derive(Args)]
 pub(crate) struct Pods {
@@ -34,15 +34,15 @@ pub(crate) struct Pods {
     #[arg(long = "pods", value_name = "N", default_value_t = 10_000)]
     count: usize,
 
-    /// On how many nodes
+    /// The number of nodes
     #[arg(long, value_name = "N", default_value_t = 100)]
     nodes: usize,
 
-    /// The number of policies, of which the last one selects the pods
+    /// The number of policies; the last policy selects the pods
     #[arg(long, value_name = "N", default_value_t = 20)]
     policies: usize,
 
-    /// An agent on this number of the nodes, instead of one for the whole cluster
+    /// Run an agent on this number of nodes, instead of one for the whole cluster
     #[arg(long, value_name = "N")]
     agents: Option<usize>,
 
@@ -50,11 +50,11 @@ pub(crate) struct Pods {
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     with: Vec<String>,
 
-    /// The time before the boundary at which the agents are started
+    /// The time between the start of the agents and the boundary
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 
-    /// No boundary: the consumption of the agents in this number of seconds in which nothing happens
+    /// Measure the consumption of idle agents for this number of seconds, without a boundary
     #[arg(long, value_name = "SECONDS")]
     idle: Option<u32>,
 }
@@ -64,7 +64,7 @@ impl Pods {
         let plane = ControlPlane::start(&ControlPlaneOptions::api_only()).await?;
         let client = plane.client()?;
         self.create(&client).await?;
-        println!("{} pods on {} nodes made (load {})", self.count, self.nodes, load()?);
+        println!("{} pods on {} nodes created (load {})", self.count, self.nodes, load()?);
         let mut changes = changed_pods(&client);
         let lead = if self.idle.is_some() { 7200 } else { self.lead };
         let shown = BOUNDARY.parse::<Timestamp>()? - SignedDuration::from_secs(lead);
@@ -181,7 +181,7 @@ async fn each<Sent: Future<Output = Result<()>>>(
     count: usize,
     send: impl Fn(usize) -> Sent,
 ) -> Result<()> {
-    stream::iter(0..count).map(send).buffer_unordered(AT_ONCE).try_collect().await
+    stream::iter(0..count).map(send).buffer_unordered(MAX_IN_FLIGHT).try_collect().await
 }
 
 async fn stop(agents: Vec<Program>) -> Result<()> {
@@ -191,7 +191,7 @@ async fn stop(agents: Vec<Program>) -> Result<()> {
     Ok(())
 }
 
-/// The average memory of the agents, how much of it is not the program itself, and the peak of the largest.
+/// The average memory of the agents, the part that is not the program itself, and the maximum peak of any agent.
 fn memory(agents: &[Program]) -> Result<String> {
     let average = |amounts: Result<Vec<u64>>| -> Result<f64> {
         Ok(megabytes(amounts?.iter().sum()) / count(agents.len()))
@@ -203,7 +203,8 @@ fn memory(agents: &[Program]) -> Result<String> {
     Ok(format!("memory {resident:.1} MB each, {own:.1} MB of it data; {peak:.1} MB at most"))
 }
 
-/// The memory that is not read from files, such as the program, which all processes share and the kernel may drop.
+/// The memory without pages of files, such as the program. All processes share those pages, and the kernel may drop
+/// them.
 fn own_memory(agent: &Program) -> Result<u64> {
     let id = agent.id().context("an agent is down")?;
     let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
@@ -234,7 +235,7 @@ fn changed_pods(client: &Client) -> Changes {
     watcher(api, watcher::Config::default()).boxed()
 }
 
-/// The time after the boundary at which each of the `due` pods had its level.
+/// The time from the boundary until each of the `due` pods had its level.
 async fn lags(changes: &mut Changes, due: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = BTreeMap::new();
     while lags.len() < due {

@@ -19,12 +19,12 @@ impl Processes {
         Ok(Self { began: Instant::now(), processes: processes? })
     }
 
-    /// The time since then.
+    /// The time since the snapshot.
     pub(crate) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// The CPU time of each since then.
+    /// The CPU time of each process since the snapshot.
     pub(crate) fn used(&self) -> Result<Vec<(&'static str, Duration)>> {
         let used = |(name, id, before): &(&'static str, u32, Duration)| {
             Ok((*name, processor_time(*id)?.saturating_sub(*before)))
@@ -32,7 +32,7 @@ impl Processes {
         self.processes.iter().map(used).collect()
     }
 
-    /// A line with what each has used since then, and the share of all CPUs.
+    /// A line with the CPU time of each process since the snapshot, and the share of all CPUs.
     pub(crate) fn line(&self) -> Result<String> {
         let elapsed = self.elapsed().as_secs_f64();
         let processors = count(std::thread::available_parallelism()?.get());

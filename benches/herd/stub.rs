@@ -1,4 +1,4 @@
-//! The stub of the API over plain HTTP, with a herd in it: an API server that answers at once.
+//! The stub of the API over plain HTTP, with a herd: an API server that responds immediately.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::objects;
 
-/// Ends when it is dropped.
+/// A running server; dropping the value ends the server.
 pub(crate) struct Server {
     pub(crate) stub: Stub,
     accepting: JoinHandle<()>,
@@ -68,7 +68,7 @@ fn herd_of(rules: usize) -> Stub {
     stub
 }
 
-/// Of a realistic size.
+/// Metadata of a realistic size.
 fn metadata(number: usize, created: &str) -> Value {
     let owned = json!({ "f:spec": {
         "f:replicas": {}, "f:rules": {}, "f:scaleTargetRef": {}, "f:type": {}, "f:id": {},
@@ -105,7 +105,7 @@ async fn accept(listener: TcpListener, stub: Stub) {
         let stub = stub.clone();
         tokio::spawn(async move {
             let service = service_fn(|request| stub.answer(request));
-            // A client that disconnects needs nothing more.
+            // A client may disconnect; ignore the error.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
         });
     }

@@ -23,7 +23,7 @@ pub(crate) struct Stubbed {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     rules: usize,
 
-    /// The time before the firing at which the controller is started
+    /// The time between the start of the controller and the firing
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     lead: i64,
 
@@ -35,7 +35,7 @@ impl Stubbed {
     pub(crate) async fn run(&self, program: &Path) -> Result<()> {
         let server = Server::start(self.rules).await?;
         let at = firing(0)?;
-        // The first statuses are written without a limit: they are not what is measured.
+        // The first statuses are written without a limit, because they are not part of the measurement.
         let unlimited =
             WriteLimits { writes_at_once: 32, writes_per_second: None, write_burst: None };
         let shown = at.checked_sub(SignedDuration::from_hours(2))?;
@@ -54,13 +54,14 @@ impl Stubbed {
         println!("start with nothing to write: armed after {:.2} s", armed.as_secs_f64());
         let boundary = controller.on_this_machine(at)?;
         let rest = boundary.duration_since(Timestamp::now()) - SignedDuration::from_millis(500);
-        tokio::time::sleep(Duration::try_from(rest).context("it was armed too late")?).await;
+        tokio::time::sleep(Duration::try_from(rest).context("the rules were armed too late")?)
+            .await;
         println!("  at rest: memory {}", controller.memory()?);
         let ours = [("almanac", controller.id()?), ("the stub", std::process::id())];
         let processes = Processes::look(&ours)?;
         controller.await_statuses(count(self.rules)).await?;
         let used = processes.line()?;
-        // The last Events take a while.
+        // Wait for the last Events.
         tokio::time::sleep(Duration::from_secs(2)).await;
         println!("  memory {}", controller.memory()?);
         controller.stop().await?;
@@ -79,7 +80,8 @@ fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
             .values()
             .map(|at| {
                 let at = now.checked_sub(SignedDuration::try_from(read_at - *at)?)?;
-                Duration::try_from(at.duration_since(boundary)).context("it was too early")
+                Duration::try_from(at.duration_since(boundary))
+                    .context("a rule was applied too early")
             })
             .collect();
         println!("scheduled to {what}: {} ({} in all)", spread(lags?), last.len());

@@ -71,7 +71,7 @@ pub fn score(number: usize) -> i64 {
     i64::try_from(number * 31 % 201).unwrap_or_default() - 100
 }
 
-/// Two scores, which hold until an hour after the instant of the decisions.
+/// Two scores that expire an hour after the instant of the decisions.
 #[must_use]
 pub fn scores_of(number: usize) -> Scores {
     let values = [("cpuratio", score(number)), ("memratio", -score(number))];

@@ -1,4 +1,4 @@
-//! Folders of policies like those of large clusters, for everything that reads files.
+//! Directories of policies like those of large clusters, for benchmarks that read files.
 //!
 //! The same numbers give the same files. Objects have a realistic length, with the labels and
 //! annotations of everyday tooling.
@@ -10,7 +10,7 @@ use std::path::Path;
 const ZONES: [&str; 5] =
     ["Europe/Berlin", "America/New_York", "Asia/Shanghai", "UTC", "America/Los_Angeles"];
 
-/// Writes `files` files of `objects` objects each. Returns how many bytes there are.
+/// Writes `files` files of `objects` objects each. Returns the number of bytes.
 pub fn write(folder: &Path, files: usize, objects: usize) -> io::Result<usize> {
     let mut bytes = 0;
     for file in 0..files {
@@ -24,7 +24,7 @@ pub fn write(folder: &Path, files: usize, objects: usize) -> io::Result<usize> {
     Ok(bytes)
 }
 
-/// One object, of a kind that follows from its number.
+/// The object with this number; the number determines its kind.
 fn object_text(number: usize) -> String {
     let zone = ZONES[number % ZONES.len()];
     let (hour, minute) = (6 + number % 5, (number * 7) % 60);

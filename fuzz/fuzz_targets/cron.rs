@@ -7,7 +7,7 @@ use almanac_calendar::{Cron, Zone};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 
-static ZONE: LazyLock<Zone> = LazyLock::new(|| "Europe/Berlin".parse().expect("a zone"));
+static ZONE: LazyLock<Zone> = LazyLock::new(|| "Europe/Berlin".parse().expect("parse the zone"));
 
 fuzz_target!(|text: &str| {
     match Cron::parse(text) {

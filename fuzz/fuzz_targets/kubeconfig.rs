@@ -1,4 +1,5 @@
-//! Kubeconfigs: kube parses the text, and the client takes its configuration from it. The files it names are not read.
+//! Kubeconfigs: kube parses the input and builds a client configuration. The files that the kubeconfig names are not
+//! read.
 #![no_main]
 
 use kube::config::Kubeconfig;

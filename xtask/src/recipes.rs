@@ -1,4 +1,4 @@
-//! The table of recipes, and the command line made from it.
+//! The table of recipes, and the command line that is built from the table.
 //!
 //! To add a recipe: write `recipes/NAME.rs` with a `RECIPE`, and add it to the two lists below.
 //! `--help`, completion of names and the check of the documents follow from the table.
@@ -31,12 +31,12 @@ const RECIPES: &[Recipe] = &[
     clean::RECIPE,
 ];
 
-/// One thing the task runner can do.
+/// A recipe of the task runner.
 pub(crate) struct Recipe {
     pub(crate) name: &'static str,
-    /// One line for `--help`.
+    /// The description in `--help`.
     pub(crate) about: &'static str,
-    /// The options this recipe takes; any other one is an error.
+    /// The options that this recipe accepts; any other option is an error.
     pub(crate) options: &'static [&'static str],
     /// A failed step is recorded in the [`Run`]; an error means that the recipe could not continue.
     pub(crate) run: fn(&mut Run) -> anyhow::Result<()>,
@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Rejects an option that none of the named recipes takes.
+    /// Rejects an option that none of the named recipes accepts.
     pub(crate) fn check(&self) -> Result<(), clap::Error> {
         let given = [
             ("quick", self.quick),

@@ -1,7 +1,6 @@
-//! One call of the task runner: its steps, their durations, and what failed.
+//! A run of the task runner: the steps, their durations, and the failures.
 //!
-//! Steps continue after a failure, so that one call shows everything there is to fix. What to run
-//! is up to the recipes.
+//! Steps continue after a failure, so that one run shows all failures. The recipes choose the steps.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +13,7 @@ use anyhow::Context as _;
 use crate::recipes::Arguments;
 use crate::workspace::Workspace;
 
-/// A call of the task runner, from its command line to its summary.
+/// A run of the task runner, from its command line to its summary.
 pub(crate) struct Run {
     pub(crate) workspace: Workspace,
     pub(crate) arguments: Arguments,
@@ -24,7 +23,7 @@ pub(crate) struct Run {
     failures: Vec<Failure>,
 }
 
-/// The number of tests that passed, and of those that did not run.
+/// The number of tests that passed, and the number of tests that did not run.
 #[derive(Default)]
 struct Tests {
     passed: usize,
@@ -75,7 +74,7 @@ impl Run {
         Ok(passed.then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
     }
 
-    /// Runs a check inside this process; `rerun` is the command that repeats just this one.
+    /// Runs a check inside this process; `rerun` is the command that repeats only this check.
     pub(crate) fn check(
         &mut self,
         title: &str,
@@ -100,7 +99,7 @@ impl Run {
         tests.skipped += skipped;
     }
 
-    /// Records the outcome of a step that this did not run itself.
+    /// Records the outcome of a step that ran elsewhere.
     pub(crate) fn record(
         &mut self,
         title: &str,
@@ -118,7 +117,7 @@ impl Run {
         passed
     }
 
-    /// Prints one line for every failure and one for the whole; returns whether all succeeded.
+    /// Prints a line for every failure and a summary line; returns whether all succeeded.
     pub(crate) fn summary(&self) -> bool {
         println!();
         for Failure { what, rerun } in &self.failures {
@@ -138,7 +137,7 @@ impl Run {
     }
 }
 
-/// A command as a value; it prints as a person would type it.
+/// A command as a value. The rendered command can be pasted into a shell.
 #[derive(Clone)]
 pub(crate) struct Step {
     program: String,
@@ -174,20 +173,19 @@ impl Step {
         self
     }
 
-    /// Variables of this call alone: a person who repeats the step has others, so they do not
-    /// print.
+    /// Variables of this run only. A user who repeats the step needs others, so the rendered command omits these.
     pub(crate) fn environment(mut self, variables: &BTreeMap<String, String>) -> Self {
         self.unshown.extend(variables.clone());
         self
     }
 
-    /// The directory it runs in, instead of the workspace's root.
+    /// Sets the working directory; the default is the workspace's root.
     pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
     }
 
-    /// The same at a lower priority.
+    /// Runs the command at a lower priority.
     pub(crate) fn nice(mut self) -> Self {
         let program = std::mem::replace(&mut self.program, "nice".to_owned());
         self.arguments.splice(0..0, ["-n".to_owned(), "10".to_owned(), program]);
@@ -199,7 +197,7 @@ impl Step {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         // `cargo run` sets variables about this package for this process. Build scripts that watch those variables
-        // would see another value than in a person's own call, and rebuild each time.
+        // would see another value than in a user's own call, and rebuild each time.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(is_about_this_package) {
                 command.env_remove(name);
@@ -230,7 +228,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A word as a shell would read it back.
+/// A word, quoted for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:@,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

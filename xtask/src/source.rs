@@ -1,7 +1,6 @@
 //! Rust files and their tokens.
 //!
-//! Checks that look for a word look for it here, in the tokens: a word in a comment or a string
-//! never counts.
+//! Checks search for a word in these tokens: a word in a comment or a string never counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Directories that hold no source of ours.
+/// Directories without sources of this project.
 const SKIPPED_FOLDERS: &[&str] = &["target", "node_modules"];
 
 /// A file of the workspace and its contents.

@@ -1,23 +1,22 @@
-//! Programs that end with the task runner, however it ends, and with them all that they have started. Their purpose
-//! is up to the caller.
+//! Starts programs whose whole process group ends with the task runner, even if the task runner is killed. The caller
+//! chooses the programs.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// The shell leaves a watcher behind that holds the read end of a pipe, and then becomes the
-/// program, in a process group of its own. When the write end is closed, the watcher kills the
-/// group; a line on the pipe makes it exit.
+/// The shell starts a watcher that reads from a pipe, and then becomes the program, in a process group of its own. When
+/// the write end of the pipe is closed, the watcher kills the group. A line on the pipe makes the watcher exit.
 const SCRIPT: &str = r#"exec 3<&0
 { read -r farewell <&3 || kill -s KILL -- -$$; } >/dev/null 2>&1 &
 exec "$@" 3<&- </dev/null"#;
 
-/// Kills the program it watches when it is dropped.
+/// A started program; dropping the value kills the program.
 pub(crate) struct Watcher(ChildStdin);
 
 impl Watcher {
-    /// The program has ended; its number may soon be another's.
+    /// Records that the program has ended: the system may reuse its process id.
     pub(crate) fn dismiss(mut self) {
         let _ = self.0.write_all(b"farewell\n");
     }

@@ -1,9 +1,9 @@
 //! The check of the project's voice: the words, names and sentences that CONTRIBUTING.md ("Words")
 //! rules out.
 //!
-//! `words.txt` lists the words and what to write instead; `words-exemptions.txt` has what stays.
-//! This file reads all files and gathers the findings, `words/reading.rs` checks one file. How
-//! findings are printed, and how they compare with the baseline, is up to `recipes/words.rs`.
+//! `words.txt` lists the words and their replacements; `words-exemptions.txt` lists the exemptions. This file reads all
+//! files and collects the findings; `words/reading.rs` checks one file. `recipes/words.rs` prints the findings and
+//! compares their numbers with the baseline.
 
 pub(crate) mod baseline;
 pub(crate) mod changed;
@@ -33,10 +33,10 @@ pub(crate) use self::list::List;
 /// A word at a location.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding<'a> {
-    /// From the workspace's root, with `/` between its parts.
+    /// The path of the file from the workspace's root, with `/` between its parts.
     pub(crate) path: String,
     pub(crate) line: usize,
-    /// The line on which the paragraph begins.
+    /// The first line of the paragraph.
     pub(crate) paragraph: usize,
     /// The kind of the word list, or `length`.
     pub(crate) kind: &'a str,
@@ -83,7 +83,7 @@ fn check_files<'a, 'b>(
     let mut findings = Vec::new();
     for (path, language) in files {
         let bytes = fs::read(root.join(path)).with_context(|| format!("failed to read {path}"))?;
-        // A file that is not text is data.
+        // A file that is not UTF-8 is data.
         if let Ok(text) = String::from_utf8(bytes) {
             findings.extend(reading::check(list, path, *language, &text));
         }

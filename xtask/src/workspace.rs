@@ -1,4 +1,4 @@
-//! The workspace as `cargo metadata` describes it, cut down to what the recipes ask about.
+//! The workspace as `cargo metadata` describes it, reduced to the fields that the recipes use.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,20 +41,20 @@ pub(crate) struct Member {
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) targets: Vec<Target>,
-    /// The rest, of which cargo passes on what is in `ABOUT_A_PACKAGE`.
+    /// The other fields. cargo passes those in `ABOUT_A_PACKAGE` to programs.
     #[serde(flatten)]
     about: BTreeMap<String, Value>,
 }
 
-/// One line of a member's dependency tables.
+/// An entry of a member's dependency tables.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// `dev` or `build`; absent for a normal one.
+    /// `dev` or `build`; absent for a normal dependency.
     kind: Option<String>,
 }
 
-/// One thing cargo builds from a member.
+/// A target that cargo builds from a member.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Target {
     pub(crate) name: String,
@@ -78,7 +78,7 @@ impl Workspace {
         serde_json::from_slice(&output.stdout).context("failed to understand `cargo metadata`")
     }
 
-    /// Every target of a kind (`test`, `bench` …) with the member it belongs to.
+    /// Every target of a kind (`test`, `bench` …) with its member.
     pub(crate) fn targets<'a>(
         &'a self,
         kind: &'a str,
@@ -89,7 +89,7 @@ impl Workspace {
         })
     }
 
-    /// A path as it reads from the workspace's root, with `/` between its parts.
+    /// A path relative to the workspace's root, with `/` between its parts.
     pub(crate) fn relative(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/")
     }
@@ -100,7 +100,7 @@ impl Member {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
     }
 
-    /// The variables that cargo sets for a program of this package when it runs it.
+    /// The variables that cargo sets when it runs a program of this package.
     pub(crate) fn environment(&self) -> BTreeMap<String, String> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut variables = BTreeMap::from([
@@ -131,7 +131,7 @@ impl Member {
 }
 
 impl Dependency {
-    /// Whether only tests, benches and examples see it.
+    /// Whether only tests, benches and examples use the dependency.
     pub(crate) fn is_for_development(&self) -> bool {
         self.kind.as_deref() == Some("dev")
     }

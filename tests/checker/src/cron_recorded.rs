@@ -1,4 +1,4 @@
-//! Checks that the records and the memory of cron rules agree.
+//! Checks that the records and the policy state of cron rules agree.
 
 use almanac_engine::cron_scaling::{
     CronRule, CronScaling, Execution, FiringOutcome, MAX_COUNTED, Memory, Recorded, RuleMemory,
@@ -7,11 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
 
-/// Checks what was recorded between two memories of the same rules, at `now`.
+/// Checks the records between two policy states of the same rules, at `now`.
 ///
-/// Every new entry of a rule's history was recorded, once and in order. Anything recorded that is
-/// not in the history had no room there. A failed attempt was recorded exactly where the rule's
-/// attempts have grown.
+/// Every new entry of a rule's history was recorded, once and in order. Recorded executions that are missing in the
+/// history exceeded its limit. A failed attempt was recorded exactly if the number of the rule's attempts has grown.
 pub(crate) fn check_recorded(
     violations: &mut Violations,
     policy: &CronScaling,
@@ -27,7 +26,7 @@ pub(crate) fn check_recorded(
         | Recorded::Undone { rule, .. }
         | Recorded::ClockWasAhead { rule, .. }) = one;
         let is_known = after.rules.iter().any(|it| it.name == *rule);
-        violations.unless(is_known, || format!("records {one:?} of a rule that is not there"));
+        violations.unless(is_known, || format!("records {one:?} of an unknown rule"));
     }
     let known = before.map_or(&[][..], |memory| &memory.rules);
     for rule in &after.rules {
@@ -64,20 +63,20 @@ fn check_endings(
     });
     let old = before.map_or(&[][..], |before| &before.executions);
     let all = ended.iter().rev().chain(old);
-    let mut room = rule.map(|rule| [rule.failed_history_limit, rule.successful_history_limit]);
-    let has_room = |execution: &&Execution| {
-        let Some(room) = &mut room else { return true };
-        let left = &mut room[usize::from(execution.ending.is_success())];
-        let has_room = *left > 0;
-        *left = left.saturating_sub(1);
-        has_room
+    let mut limits = rule.map(|rule| [rule.failed_history_limit, rule.successful_history_limit]);
+    let is_within_limit = |execution: &&Execution| {
+        let Some(limits) = &mut limits else { return true };
+        let remaining = &mut limits[usize::from(execution.ending.is_success())];
+        let is_within_limit = *remaining > 0;
+        *remaining = remaining.saturating_sub(1);
+        is_within_limit
     };
-    violations.unless(all.filter(has_room).eq(after.executions.iter()), || {
+    violations.unless(all.filter(is_within_limit).eq(after.executions.iter()), || {
         format!("{} records {ended:?}, and its history differs", after.name)
     });
 }
 
-/// The firings recorded as missed together: all from the first to the last.
+/// The firings in a record of several missed firings: all from the first to the last.
 fn missed(
     violations: &mut Violations,
     rule: &CronRule,

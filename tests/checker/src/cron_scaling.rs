@@ -12,10 +12,10 @@ use crate::cron_recorded::check_recorded;
 use crate::cron_waking::check_waking;
 use crate::cron_write::check_write;
 
-/// Anything further ahead of now than this was handled, or tried, by a wrong clock.
+/// The maximum distance into the future: a wrong clock handled, or tried, firings beyond it.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(300);
 
-/// Checks what was decided for the rules of one object at `now`.
+/// Checks the decision for the rules of one object at `now`.
 #[must_use]
 pub fn check_cron_scaling(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
@@ -84,9 +84,9 @@ impl RuleCheck<'_> {
             format!("{name} is remembered as {} {}", after.name, after.fingerprint)
         });
         let handled = self.handled_before();
-        // An attempt begun before the clock was set back may end before its time comes again.
-        let begun = self.tried_before().unwrap_or(handled);
-        let latest = handled.max(now).max(begun);
+        // An attempt that started before the clock was set back may end before the clock reaches the start again.
+        let attempted = self.tried_before().unwrap_or(handled);
+        let latest = handled.max(now).max(attempted);
         let goes_on = handled <= after.handled && after.handled <= latest;
         let holds = if self.is_edited() { after.handled == now } else { goes_on };
         violations.unless(holds, || {
@@ -129,7 +129,7 @@ impl RuleCheck<'_> {
         self.before.is_some_and(|before| before.fingerprint != self.rule.fingerprint)
     }
 
-    /// A wrong clock is recorded once, with the latest instant that is discarded because of it.
+    /// A wrong clock is recorded once, with the latest discarded instant.
     fn check_clock(&self, violations: &mut Violations, recorded: &[Recorded]) {
         let reported = recorded.iter().filter_map(|it| match it {
             Recorded::ClockWasAhead { rule, until } if *rule == self.rule.name => Some(*until),
@@ -148,13 +148,13 @@ impl RuleCheck<'_> {
         at.duration_since(self.now) > MAX_CLOCK_SKEW
     }
 
-    /// The firing that was tried before, unless it is discarded.
+    /// The firing of the earlier attempts, unless the firing is discarded.
     fn tried_before(&self) -> Option<Timestamp> {
         let pending = self.before.and_then(|it| it.pending.as_ref()).map(|it| it.at);
         pending.filter(|at| !self.is_wrong(*at))
     }
 
-    /// Until when the rule's firings are handled, before the decision.
+    /// The instant up to which the rule's firings were handled before the decision.
     fn handled_before(&self) -> Timestamp {
         match (self.before, self.input.memory, self.input.created) {
             (Some(before), _, _) if self.is_wrong(before.handled) => self.now,
@@ -183,11 +183,11 @@ impl RuleCheck<'_> {
     fn fresh(&self, violations: &mut Violations) -> &[Execution] {
         let old = self.before.map_or(&[][..], |before| &before.executions);
         let all = &self.after.executions;
-        let mut left = old;
+        let mut remaining = old;
         let mut count = all.len();
         while count > 0 {
-            let Some(found) = left.iter().rposition(|it| *it == all[count - 1]) else { break };
-            left = &left[..found];
+            let Some(found) = remaining.iter().rposition(|it| *it == all[count - 1]) else { break };
+            remaining = &remaining[..found];
             count -= 1;
         }
         let (fresh, kept) = all.split_at(count);
@@ -200,9 +200,9 @@ impl RuleCheck<'_> {
             } else {
                 self.rule.failed_history_limit
             });
-            let room = limit.saturating_sub(of_kind(fresh));
-            violations.unless(of_kind(kept) == of_kind(old).min(room), || {
-                format!("{} drops executions it has room for", self.rule.name)
+            let capacity = limit.saturating_sub(of_kind(fresh));
+            violations.unless(of_kind(kept) == of_kind(old).min(capacity), || {
+                format!("{} drops executions within its limits", self.rule.name)
             });
         }
         fresh
@@ -246,7 +246,7 @@ impl RuleCheck<'_> {
             FiringOutcome::Superseded { by } => {
                 self.input.policy.rules.iter().any(|other| other.name == *by)
             }
-            // The decision does not know of that.
+            // The decision does not use this difference.
             FiringOutcome::Stopped => false,
         };
         violations.unless(holds, || format!("{}, which is not how it ended", what()));

@@ -15,21 +15,21 @@ use crate::cron_write::applied_to;
 /// A turn of cron rules that was opened and closed.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedTurn<'a> {
-    /// The rules when it was opened.
+    /// The rules at the opening of the turn.
     pub policy: &'a CronScaling,
-    /// The instant at which it was opened.
+    /// The instant of the opening.
     pub opened_at: Timestamp,
     /// The decision.
     pub decision: &'a Decision,
     /// The outcome of each action.
     pub outcomes: &'a [Outcome],
-    /// The instant at which it was closed.
+    /// The instant of the closing.
     pub closed_at: Timestamp,
-    /// Its result.
+    /// The result of the turn.
     pub turn: &'a Turn,
-    /// The memory afterwards.
+    /// The policy state after the turn.
     pub memory: &'a Memory,
-    /// The world afterwards.
+    /// The world after the turn.
     pub world: &'a World,
 }
 
@@ -86,7 +86,7 @@ fn is_done(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
         })
 }
 
-/// Whether a firing is still being tried. A withdrawn write is not an attempt.
+/// Whether a firing still has attempts. A withdrawn write is not an attempt.
 fn is_kept(
     before: &RuleMemory,
     after: &RuleMemory,
@@ -111,7 +111,7 @@ fn is_kept(
 /// The records of the decision appear together with those of the outcomes, in order of time and then
 /// of the spec.
 fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
-    let cron_records = of_cron_rules(&closed.turn.recorded);
+    let cron_records = cron_rule_records(&closed.turn.recorded);
     violations.unless(cron_records.len() == closed.turn.recorded.len(), || {
         format!("{:?} is recorded for cron rules", closed.turn.recorded)
     });
@@ -145,7 +145,7 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     check_recorded(violations, closed.policy, Some(before), after, &added, closed.closed_at);
 }
 
-fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
+fn cron_rule_records(recorded: &[engine::Recorded]) -> Vec<Recorded> {
     let recorded = recorded.iter().filter_map(|it| match it {
         engine::Recorded::CronScaling(recorded) => Some(recorded.clone()),
         engine::Recorded::ScheduledCapacity(_)
@@ -157,14 +157,14 @@ fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
     recorded.collect()
 }
 
-/// The effects are the fields set by this turn, each with its value in the world afterwards.
+/// The effects are the fields set by this turn, each with its value in the world after the turn.
 fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let target = closed.policy.target.identity();
-    let mut left: Vec<&Effect> = closed.turn.effects.iter().collect();
-    for (rule, applied) in applied_values(&of_cron_rules(&closed.turn.recorded)) {
+    let mut unmatched: Vec<&Effect> = closed.turn.effects.iter().collect();
+    for (rule, applied) in applied_values(&cron_rule_records(&closed.turn.recorded)) {
         for field in Field::ALL {
             let Some(value) = applied_to(applied, field).map(Value::Number) else { continue };
-            let matching = left.iter().position(|effect| {
+            let matching = unmatched.iter().position(|effect| {
                 effect.target == *target
                     && effect.field == field
                     && effect.value == value
@@ -173,14 +173,14 @@ fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
             violations.unless(matching.is_some(), || {
                 format!("{rule} has set {field} to {value} without a record")
             });
-            matching.map(|index| left.swap_remove(index));
+            matching.map(|index| unmatched.swap_remove(index));
             let live = field.read(closed.world, target);
             violations.unless(live.as_ref() == Some(&value), || {
                 format!("{rule} has set {field} of {target} to {value}, and it is {live:?}")
             });
         }
     }
-    violations.unless(left.is_empty(), || format!("{left:?} are effects of nothing"));
+    violations.unless(unmatched.is_empty(), || format!("{unmatched:?} are effects of nothing"));
 }
 
 fn applied_values(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {

@@ -1,8 +1,8 @@
-//! Checks that cron rules get their next turn when time alone could change what they want.
+//! Checks that cron rules get their next turn when time alone could change the decision.
 //!
-//! That instant is not computed here. The decided one is verified: nothing falls due before it, and
-//! something does then. The decision looks forward from now to the next firing; the check looks
-//! back from the decided instant.
+//! This file does not compute that instant, but verifies the decided instant: no firing falls due before, and one falls
+//! due then. The decision searches forward from now to the next firing; the check searches back from the decided
+//! instant.
 
 use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory, RuleMemory};
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use crate::Violations;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// Checks when rules with this memory at `now` get their next turn.
+/// Checks the instant of the next turn of rules with this policy state at `now`.
 pub(crate) fn check_waking(
     violations: &mut Violations,
     policy: &CronScaling,

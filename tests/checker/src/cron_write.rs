@@ -1,7 +1,7 @@
 //! Checks that a write of cron rules is the combination of their firings.
 //!
-//! Each field is set by the last firing that names it. A bound is moved only by the firing that
-//! sets the other one, if the two would contradict each other, and only by a later one.
+//! The last firing that names a field sets the field. Another firing may move a bound only if it is later, sets the
+//! other bound, and the two bounds would contradict each other.
 
 use almanac_engine::cron_scaling::{
     Applied, CronRule, Decision, DesiredScale, FiringOutcome, Input, Recorded, TargetState,
@@ -23,7 +23,7 @@ pub(crate) fn check_write(
         return;
     }
     let firings = firings(input, decision);
-    // An attempt begun before the clock was set back waits until its time comes again.
+    // An attempt that started before the clock was set back waits until the clock reaches the start again.
     let is_left_alone =
         decision.memory.rules.iter().any(|rule| {
             rule.pending.as_ref().is_some_and(|it| it.applying.is_none() && it.at <= now)
@@ -42,7 +42,7 @@ struct Firing<'a> {
     at: Timestamp,
     index: usize,
     rule: &'a CronRule,
-    /// The fields that it sets; `None` if it is superseded.
+    /// The fields that the firing sets; `None` if the firing is superseded.
     applied: Option<Applied>,
 }
 
@@ -65,7 +65,7 @@ impl Firing<'_> {
     }
 }
 
-/// The value that a firing set a field to, if it did.
+/// The value that a firing set a field to; `None` if the firing did not set the field.
 pub(crate) fn applied_to(applied: Applied, field: Field) -> Option<u32> {
     match field {
         Field::Replicas => applied.replicas(),
@@ -88,7 +88,7 @@ fn firings<'a>(input: &Input<'a>, decision: &Decision) -> Vec<Firing<'a>> {
         let (index, rule) = rules().find(|(_, rule)| rule.name == *name)?;
         let applied = match &execution.ending {
             FiringOutcome::Done(applied) => Some(*applied),
-            // A later firing of the same rule has superseded it: nothing was left to plan.
+            // A later firing of the same rule has superseded this firing: nothing remains to plan.
             FiringOutcome::Superseded { by } if by != name => None,
             _ => return None,
         };
@@ -122,7 +122,7 @@ fn check_field(
         .unless(holds, || format!("{holder:?} sets {field}, which {named:?} is the last to name"));
 }
 
-/// Whether a firing may move a bound that it does not name, or that a later one does.
+/// Whether a firing may move a bound that the firing does not name, or that a later firing names.
 fn moves(input: &Input<'_>, field: Field, holder: &Firing<'_>, named: Option<&Firing<'_>>) -> bool {
     let TargetState::Autoscaler(live) = input.target else { return false };
     let (other, in_the_way) = match field {

@@ -1,20 +1,20 @@
-//! Lists of faults, by which each family of policies proves that its checks can fail.
+//! Lists of faults. With these lists, each family of policies proves that its checks can fail.
 //!
-//! A check that no fault violates asserts nothing. A list is therefore complete only if it violates
-//! every check of its files, which are found in the source.
+//! A check that no fault violates asserts nothing. A list is therefore complete only if its faults violate every check
+//! of its files. The checks are read from the source.
 
 use std::collections::BTreeSet;
 
-/// A fault: what a decision with it does, the words in which its check reports it, and the way to
-/// spoil a sound decision.
+/// A fault: its description, part of the message of its check, and a function that adds the fault to a correct
+/// decision.
 pub type Fault<Spoil> = (&'static str, &'static str, Spoil);
 
-/// Stops the test unless each fault is caught by its check, and each check of these files catches
-/// one. `failures` are the messages of random cases with a fault, as many as are needed.
+/// Fails the test unless each fault is caught by its check, and each check of these files catches a fault. `failures`
+/// are the messages of random cases with a fault, as many as needed.
 ///
 /// # Panics
 ///
-/// If a fault is not caught, or a check catches none.
+/// If a fault is not caught, or a check catches no fault.
 pub fn prove<Spoil, Failures: IntoIterator<Item = String>>(
     files: &[&str],
     faults: &[Fault<Spoil>],
@@ -35,7 +35,7 @@ pub fn prove<Spoil, Failures: IntoIterator<Item = String>>(
     assert!(idle.is_empty(), "no fault is caught by the checks {idle:#?}");
 }
 
-/// The checks of a file of this crate, as violations name them.
+/// The checks of a file of this crate, in the form that violations use.
 fn checks_of(file: &str) -> Vec<String> {
     let path = format!("{}/src/{file}", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(&path).unwrap_or_default();

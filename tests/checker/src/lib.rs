@@ -1,14 +1,14 @@
 //! Requirements on any decision, in any world.
 //!
-//! The checker compares inputs and decisions, and reports violations in sentences: a number that no
-//! open behavior has, a firing recorded twice, a wake-up that is too late. It uses the engine's
-//! data types and the calendar's results; it decides nothing itself and calls no engine logic, so
-//! it cannot repeat its mistakes. Every test that decides calls it.
+//! The checker compares inputs and decisions, and reports violations in sentences: a number that no open behavior has,
+//! a firing recorded twice, a wake-up that is too late. The checker uses the engine's data types and the calendar's
+//! results. It decides nothing itself and calls no engine logic, so it cannot repeat the engine's mistakes. Every test
+//! that makes a decision calls the checker.
 //!
-//! `faults` proves that every check can fail: no check passes for every decision.
+//! `faults` proves that every check can fail: each check rejects some decision.
 //!
-//! The checker does not check sequences. That a firing is applied once over restarts and retries is a property: the
-//! ledger of the property tests checks it.
+//! The checker does not check sequences. The ledger of the property tests checks that a firing is applied once over
+//! restarts and retries.
 
 mod cron_recorded;
 mod cron_scaling;

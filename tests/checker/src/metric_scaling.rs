@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
 
-/// Checks what was decided for an autoscaler at `now`.
+/// Checks the decision for an autoscaler at `now`.
 #[must_use]
 pub fn check_metric_scaling(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
@@ -50,7 +50,7 @@ pub fn check_metric_scaling(input: &Input<'_>, now: Timestamp, decision: &Decisi
     violations
 }
 
-/// The memory is in order, and has each entry once.
+/// The policy state is sorted, and contains each entry once.
 fn check_memory(violations: &mut Violations, memory: &Memory) {
     let recommendations = &memory.recommendations;
     violations.unless(recommendations.is_sorted_by_key(|it| it.since), || {
@@ -62,7 +62,7 @@ fn check_memory(violations: &mut Violations, memory: &Memory) {
     });
 }
 
-/// A number outside the bounds goes to the nearest of them immediately; all others keep to windows and policies.
+/// A number outside the bounds changes to the nearest bound immediately; all other changes follow windows and policies.
 fn check_speed(
     violations: &mut Violations,
     policy: &MetricScaling,
@@ -103,7 +103,7 @@ fn check_speed(
     });
 }
 
-/// The recommendations of this number of seconds.
+/// The recommendations of the last `seconds`.
 fn held(memory: &Memory, seconds: u32, now: Timestamp) -> Vec<u32> {
     let window = SignedDuration::from_secs(seconds.into());
     let all = memory.recommendations.iter().enumerate();
@@ -114,7 +114,7 @@ fn held(memory: &Memory, seconds: u32, now: Timestamp) -> Vec<u32> {
     within.map(|(_, it)| it.replicas).collect()
 }
 
-/// The replicas when the period of a policy began, and by how many it lets them change since.
+/// The replicas at the start of the period of a policy, and the change that the policy allows since then.
 fn allowance(policy: RatePolicy, memory: &Memory, from: u32, now: Timestamp) -> (i64, i64) {
     let period = SignedDuration::from_secs(policy.period_seconds.into());
     let within = memory.scale_events.iter().filter(|it| now.duration_since(it.at) < period);

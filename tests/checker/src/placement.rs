@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::Violations;
 
-/// Checks what was decided for a placement at `now`.
+/// Checks the decision for a placement at `now`.
 #[must_use]
 pub fn check_placement(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
@@ -23,7 +23,7 @@ pub fn check_placement(input: &Input<'_>, now: Timestamp, decision: &Decision) -
     violations
 }
 
-/// Whether a taint counts against a cluster.
+/// Whether a taint affects a cluster.
 fn counts(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
@@ -53,8 +53,8 @@ struct Matches {
     spent: usize,
 }
 
-/// The result of the predicates for a cluster in this number of steps, given the scores that have not expired. Of
-/// several predicates each has a part of the steps that those before it leave.
+/// The result of the predicates for a cluster in this number of steps, given the scores that have not expired. With
+/// several predicates, each gets a share of the steps that the earlier predicates did not use.
 fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Timestamp) -> Matches {
     let scores = |object: &str| {
         let scores = input.scores.get(object)?.get(candidate.name)?;
@@ -66,15 +66,15 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
     let fits = |it: &&ClusterSelector| fits(it, candidate);
     let fitting: Vec<&ClusterSelector> = input.policy.predicates.iter().filter(fits).collect();
     let mut remaining = fitting.iter().filter(|it| !it.expressions.is_empty()).count();
-    let mut left = steps;
+    let mut unused = steps;
     let mut holds = Some(input.policy.predicates.is_empty());
     for predicate in fitting {
-        let part = if predicate.expressions.is_empty() { 0 } else { left / remaining };
+        let part = if predicate.expressions.is_empty() { 0 } else { unused / remaining };
         remaining -= usize::from(!predicate.expressions.is_empty());
         let meter = Meter::with(part);
         let mut results = predicate.expressions.iter().map(|it| it.holds(&subject, &meter));
         let first = results.find(|it| *it != Ok(true));
-        left -= part - meter.remaining_steps();
+        unused -= part - meter.remaining_steps();
         match first {
             None => {
                 holds = Some(true);
@@ -84,13 +84,13 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
             Some(_) => {}
         }
     }
-    Matches { holds, spent: steps - left }
+    Matches { holds, spent: steps - unused }
 }
 
-/// Whether the predicates let each cluster be selected. Each may take its share of the steps; those that need more
-/// get an equal share of the rest. If that is still too little, a cluster stays selected or unselected, unless it
-/// takes more than any cluster may, and others do not.
-fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
+/// Whether the predicates match each cluster. Each cluster may use its share of the steps; clusters that need more get
+/// an equal share of the remaining steps. If that is still too little, a cluster stays selected or unselected, unless
+/// the cluster alone exceeds the maximum for any cluster.
+fn predicates_match<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
     const IN_ALL: usize = 5_000_000;
     let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MOST_STEPS);
     let living = input.candidates.iter().filter(|it| !it.cluster.is_terminating);
@@ -118,24 +118,24 @@ fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool>
 
 fn may_be_selected(
     input: &Input<'_>,
-    let_through: &BTreeMap<&str, bool>,
+    predicates_match: &BTreeMap<&str, bool>,
     candidate: &Candidate<'_>,
     now: Timestamp,
 ) -> bool {
-    let_through.get(&**candidate.name).copied().unwrap_or_default()
+    predicates_match.get(&**candidate.name).copied().unwrap_or_default()
         && !counts(input, candidate, TaintEffect::NoSelect, now)
         && (candidate.is_selected || !counts(input, candidate, TaintEffect::NoSelectIfNew, now))
 }
 
-/// The total of each cluster that may be selected, and whether it is shunned. In fractions that are compared
-/// crosswise, not as the engine has them.
+/// The total of each cluster that may be selected, and whether the cluster is shunned. Fractions are compared by
+/// cross-multiplication, unlike in the engine.
 fn totals<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, (i64, bool)> {
-    let let_through = let_through(input, now);
+    let predicates_match = predicates_match(input, now);
     let eligible: Vec<(usize, &Candidate<'a>)> = input
         .candidates
         .iter()
         .enumerate()
-        .filter(|(_, candidate)| may_be_selected(input, &let_through, candidate, now))
+        .filter(|(_, candidate)| may_be_selected(input, &predicates_match, candidate, now))
         .collect();
     let mut totals: BTreeMap<&str, (i64, bool)> = eligible
         .iter()
@@ -267,8 +267,8 @@ fn check_groups(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     });
 }
 
-/// The selected clusters, each in the first group whose selector it fits, or else in one without a name; in the order
-/// of the groups, up to the number of clusters together. One group is there in any case.
+/// The selected clusters, each in the first group whose selector matches, or else in a group without a name. The groups
+/// keep their order, and contain at most the number of clusters together. At least one group exists.
 fn divided(input: &Input<'_>, decision: &Decision) -> Vec<(Arc<str>, Vec<Arc<str>>)> {
     let of_policy = &input.policy.groups;
     let mut members: Vec<Vec<Arc<str>>> = vec![Vec::new(); of_policy.len() + 1];
@@ -286,7 +286,7 @@ fn divided(input: &Input<'_>, decision: &Decision) -> Vec<(Arc<str>, Vec<Arc<str
     if divided.is_empty() { vec![Default::default()] } else { divided }
 }
 
-/// Carries the writes out one by one, and looks for what stays selected after each of them.
+/// Applies the writes one by one, and checks the selected clusters after each write.
 fn check_writes(violations: &mut Violations, input: &Input<'_>, decision: &Decision) {
     let before = selected_before(input);
     let stays: Vec<&str> =
@@ -347,15 +347,15 @@ fn check_waking(
     now: Timestamp,
     decision: &Decision,
 ) {
-    // A cluster given up now, if it may not come back, is not in it.
-    let stays = |let_through: &_, candidate: &Candidate<'_>, at: Timestamp| {
+    // A cluster that is deselected now and cannot be selected again is not included.
+    let stays = |predicates_match: &_, candidate: &Candidate<'_>, at: Timestamp| {
         let is_new = decision.clusters.binary_search(candidate.name).is_err();
         let is_costly = decision.costly.contains_key(candidate.name);
         let is_out =
             is_new && (is_costly || counts(input, candidate, TaintEffect::NoSelectIfNew, at));
-        !is_out && may_be_selected(input, let_through, candidate, at)
+        !is_out && may_be_selected(input, predicates_match, candidate, at)
     };
-    let known = let_through(input, now);
+    let known = predicates_match(input, now);
     let mut ends: BTreeSet<Timestamp> = BTreeSet::new();
     for (position, candidate) in input.candidates.iter().enumerate() {
         for taint in &candidate.cluster.taints {
@@ -389,12 +389,12 @@ fn check_waking(
             format!("wakes at {wake_at}, when nothing ends: {ends:?}")
         });
     }
-    // The end of what expressions do not come to read may make no difference.
+    // The expiry of scores that no expression reads makes no difference.
     let shunned = |it: &Candidate<'_>, at| counts(input, it, TaintEffect::PreferNoSelect, at);
     let is_slept_over =
         |end: &&Timestamp| **end > now && decision.wake_at.is_none_or(|it| it > **end);
     for end in ends.iter().filter(is_slept_over) {
-        let then = let_through(input, *end);
+        let then = predicates_match(input, *end);
         let is_same = input.candidates.iter().all(|it| {
             let (stays_now, stays_then) = (stays(&known, it, now), stays(&then, it, *end));
             stays_now == stays_then && (!stays_now || shunned(it, now) == shunned(it, *end))

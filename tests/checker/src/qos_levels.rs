@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::Violations;
 
-/// Checks what was decided for the pods that follow a `ConfigMap` at `now`.
+/// Checks the decision for the pods that follow a `ConfigMap` at `now`.
 #[must_use]
 pub fn check_qos_levels(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
@@ -74,12 +74,12 @@ fn check_pod(
     };
     let annotations = &decided.wanted;
     violations.unless(decided.found == found, || format!("{pod} is taken for another"));
-    let users = word_of_user(&found);
+    let original_text = original_level(&found);
     let Some(name) = &decided.policy else {
         violations.unless(in_force.is_empty(), || {
             format!("{pod} is restored, though {} is in force for it", in_force[0].name)
         });
-        let level = Some(Arc::from(&*users)).filter(|it: &Arc<str>| !it.is_empty());
+        let level = Some(Arc::from(&*original_text)).filter(|it: &Arc<str>| !it.is_empty());
         let restored = QosAnnotations { level, ..QosAnnotations::default() };
         violations.unless(*annotations == restored, || {
             format!("{pod} should be {restored:?}, and becomes {annotations:?}")
@@ -93,8 +93,8 @@ fn check_pod(
     violations.unless(target.as_ref() == Some(&annotations.level), || {
         format!("{pod} gets {:?}, and {name} sets {target:?}", annotations.level)
     });
-    violations.unless(annotations.original.as_deref() == Some(&*users), || {
-        format!("{users:?} is what the user of {pod} wants, not {:?}", annotations.original)
+    violations.unless(annotations.original.as_deref() == Some(&*original_text), || {
+        format!("{original_text:?} is what the user of {pod} wants, not {:?}", annotations.original)
     });
     violations.unless(annotations.policy.as_ref() == Some(name), || {
         format!("{pod} does not say that {name} sets its level")
@@ -105,8 +105,8 @@ fn check_pod(
     });
 }
 
-/// The level that the user of a pod wrote last, empty for none: the current one, unless it is the applied one.
-fn word_of_user(found: &QosAnnotations) -> String {
+/// The original level of a pod, empty for none: the current level, unless that is the applied level.
+fn original_level(found: &QosAnnotations) -> String {
     let text = |it: &Option<Arc<str>>| it.as_deref().unwrap_or_default().to_owned();
     let is_ours = match (&found.applied, &found.original) {
         (Some(_), _) => text(&found.level) == text(&found.applied),

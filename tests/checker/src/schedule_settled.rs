@@ -26,7 +26,7 @@ pub struct ClosedSchedule<'a> {
     pub outcomes: &'a [Outcome],
     /// The result of the turn.
     pub turn: &'a Turn,
-    /// The world afterwards.
+    /// The world after the turn.
     pub world: &'a World,
 }
 
@@ -54,7 +54,7 @@ pub fn check_schedule_settled(closed: &ClosedSchedule<'_>) -> Violations {
     violations
 }
 
-/// A published number is the only effect, with its value in the world afterwards.
+/// A published number is the only effect, with its value in the world after the turn.
 fn check_effects(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_published: bool) {
     let PublishedNumber { value, winner, .. } = closed.decision.memory;
     let effects = &closed.turn.effects;
@@ -94,8 +94,8 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
     violations.unless(holds, || format!("records {recorded:?} when {before:?} becomes {after:?}"));
 }
 
-/// A behavior that opens wins; one that closes had won and is closed. One that was never published
-/// cannot close.
+/// A behavior that opens wins. A behavior that closes had won before, and is closed now. A behavior that was never
+/// published cannot close.
 fn is_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
     let won_before = closed.before.and_then(|before| before.winner);
     let is_open = |index: u32| {

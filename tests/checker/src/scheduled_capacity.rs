@@ -9,7 +9,7 @@ use crate::Violations;
 /// A year, possibly with a leap day.
 const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// Checks what was decided for a schedule at `now`.
+/// Checks the decision for a schedule at `now`.
 #[must_use]
 pub fn check_scheduled_capacity(
     input: &Input<'_>,
@@ -27,7 +27,7 @@ pub fn check_scheduled_capacity(
         .unless(winners.len() == 1 && winners.iter().all(|it| it.rule == published.winner), || {
             format!("the reasons {winners:?} do not name the winner {:?}", published.winner)
         });
-    // Whether the number is published is known only when the outcome is.
+    // Only the outcome shows whether the number was published.
     violations.unless(decision.recorded.is_empty(), || {
         format!("records {:?} before it has happened", decision.recorded)
     });

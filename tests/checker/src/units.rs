@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::Violations;
 
-/// Checks what was decided for a policy for units at `now`.
+/// Checks the decision for a policy for units at `now`.
 #[must_use]
 pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
@@ -23,16 +23,16 @@ pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Vi
         match pod.deleted {
             Some(gone) if gone > now => next = next.into_iter().chain([gone]).min(),
             Some(gone) => {
-                violations.unless(is_scheduling, || format!("{identity} is gone since {gone}"));
+                violations.unless(is_scheduling, || format!("{identity} was deleted at {gone}"));
             }
             None if !pod.gates.is_empty() => {}
             None => violations.unless(is_scheduling || pod.node.is_some(), || {
-                format!("{identity} waits, and no scheduler looks for a node")
+                format!("{identity} waits, and no scheduler searches for a node")
             }),
         }
     }
     violations.unless(decision.wake_at == next, || {
-        format!("it wakes at {:?}, and the next pod is gone at {next:?}", decision.wake_at)
+        format!("it wakes at {:?}, and the next pod is deleted at {next:?}", decision.wake_at)
     });
     violations
 }

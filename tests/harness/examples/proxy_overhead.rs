@@ -1,4 +1,4 @@
-//! The overhead of a request through the proxy, and what an idle API server writes by itself.
+//! The overhead of a request through the proxy, and the writes of an idle API server.
 //! `cargo run -p almanac-harness --example proxy_overhead`
 
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ async fn main() -> Result<()> {
     let plane = ControlPlane::start(&ControlPlaneOptions::api_only().audited()).await?;
     let direct = plane.client()?;
     let proxy = FaultProxy::start(direct.clone())?;
-    let behind = client_for(&proxy.kubeconfig())?;
-    // Alternating, so that other load on the machine affects both.
+    let proxied = client_for(&proxy.kubeconfig())?;
+    // The requests alternate, so that other load on the machine affects both clients.
     for round in 1..=3 {
-        for (name, client) in [("direct", &direct), ("proxy", &behind)] {
+        for (name, client) in [("direct", &direct), ("proxy", &proxied)] {
             let (get, patch) = (gets(client).await?, patches(client, round).await?);
             println!("{round} {name}: GET {get}, PATCH {patch}");
         }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use almanac_local::{ControlPlane, Observation, PATIENCE, WRITE_VERBS, await_condition};
 
-/// The prefix of the names of all markers.
+/// The prefix of the names of all marker `ConfigMap`s.
 const MARK: &str = "almanac-audit-mark-";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -23,7 +23,7 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     file: PathBuf,
-    /// Its start in the file, in bytes.
+    /// The offset in the file at which this log starts, in bytes.
     begin: usize,
 }
 
@@ -56,19 +56,19 @@ pub struct AuditedRequest {
 }
 
 impl AuditedRequest {
-    /// Whether it is about a lease.
+    /// Whether the request is about a Lease.
     #[must_use]
     pub fn is_for_lease(&self) -> bool {
         self.group == "coordination.k8s.io" && self.resource == "leases"
     }
 
-    /// Whether it is a write.
+    /// Whether the request is a write.
     #[must_use]
     pub fn is_write(&self) -> bool {
         WRITE_VERBS.contains(&self.verb.as_str())
     }
 
-    /// Whether it was a dry run.
+    /// Whether the request was a dry run.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.uri.split(['?', '&']).any(|part| part == "dryRun=All")
@@ -95,7 +95,7 @@ impl fmt::Display for AuditedRequest {
 }
 
 impl AuditLog {
-    /// The audit log of a control plane which was started with [`ControlPlaneOptions::audited`].
+    /// The audit log of a control plane that was started with [`ControlPlaneOptions::audited`].
     ///
     /// [`ControlPlaneOptions::audited`]: crate::ControlPlaneOptions::audited
     pub fn open(plane: &ControlPlane) -> Result<Self> {
@@ -104,7 +104,7 @@ impl AuditLog {
         Ok(Self { file, begin: 0 })
     }
 
-    /// The same without the requests in it so far, which a test on a shared control plane need not read again and again.
+    /// The log without the requests so far. A test on a shared control plane does not read those again.
     pub fn from_here(&self) -> Result<Self> {
         let text = self.text()?;
         Ok(Self { file: self.file.clone(), begin: text.rfind('\n').map_or(0, |end| end + 1) })
@@ -112,18 +112,18 @@ impl AuditLog {
 
     /// All writes with a response before this call, in the order of the log.
     ///
-    /// The result of a later call starts with that of an earlier one; the rest came in between.
+    /// The result of a later call starts with the result of an earlier call; the remaining writes are newer.
     ///
-    /// To be sure that the log is complete, a marker is written: a `ConfigMap` as a dry run.
-    /// Markers are left out. The client needs permission to create one in the namespace `default`.
+    /// To ensure that the log is complete, this function writes a marker: a `ConfigMap` as a dry run. The result omits
+    /// markers. The client needs permission to create a `ConfigMap` in the namespace `default`.
     pub async fn writes(&self, client: &Client) -> Result<Vec<AuditedRequest>> {
         let mut requests = self.requests(client).await?;
         requests.retain(AuditedRequest::is_write);
         Ok(requests)
     }
 
-    /// The same with the reads of the user whose reads are logged: see
-    /// `ControlPlaneOptions::audited_with_reads_of`. A watch is in the log once it has ended.
+    /// All writes, and the reads of the user whose reads are logged: see `ControlPlaneOptions::audited_with_reads_of`.
+    /// The log contains a watch once the watch has ended.
     pub async fn requests(&self, client: &Client) -> Result<Vec<AuditedRequest>> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{MARK}{}-{number}", std::process::id());
@@ -167,7 +167,7 @@ impl AuditLog {
     fn read(&self) -> Result<Vec<AuditedRequest>> {
         let text = self.text()?;
         let text = text.get(self.begin..).unwrap_or_default();
-        // A line that is just being written is incomplete.
+        // The API server may not have finished the last line yet.
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole
             .map(|line| {
@@ -179,7 +179,7 @@ impl AuditLog {
     }
 }
 
-/// A line of the log, as far as it matters.
+/// The relevant fields of a line of the log.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Event {

@@ -1,8 +1,8 @@
-//! The run directories of the programs that a test started along with its cluster. Their logs are shown when the test
-//! fails, even if a program has ended by then.
+//! The run directories of the programs that a test started along with its cluster. A failed test prints their logs,
+//! even if a program has already ended.
 //!
 //! A test that fails with an error drops its programs before the failure is known. So the directories are kept until
-//! the test is over, per thread, because each test runs on its own.
+//! the end of the test, per thread, because each test runs on a thread of its own.
 
 use std::cell::RefCell;
 
@@ -13,7 +13,7 @@ thread_local! {
     static OF_THIS_TEST: RefCell<Belongings> = const { RefCell::new(Belongings(Vec::new())) };
 }
 
-/// Run directories that are kept as long as this.
+/// Run directories that are kept as long as this value exists.
 #[derive(Debug)]
 pub(crate) struct Belongings(Vec<RunFolder>);
 
@@ -29,7 +29,7 @@ impl Belongings {
     }
 }
 
-/// Leaves a directory with the running test, for its report.
+/// Passes a directory to the running test, for its report.
 pub(crate) fn leave(folder: RunFolder) {
     OF_THIS_TEST.with_borrow_mut(|folders| folders.0.push(folder));
 }
@@ -39,12 +39,12 @@ pub(crate) fn report(lines: usize) -> String {
     OF_THIS_TEST.with_borrow(|folders| folders.report(lines))
 }
 
-/// The directories that the running test has left so far, for use in another thread.
+/// The kept directories of the running test, for use in another thread.
 pub(crate) fn take() -> Belongings {
     OF_THIS_TEST.with_borrow_mut(|folders| Belongings(std::mem::take(&mut folders.0)))
 }
 
-/// The test is over, or a new one begins.
+/// Clears the directories at the end of a test, and at the start of the next test.
 pub(crate) fn clear() {
     OF_THIS_TEST.with_borrow_mut(|folders| folders.0.clear());
 }

@@ -1,7 +1,8 @@
-//! Control planes that begin with what the API server writes into an empty etcd: roles, namespaces, priority classes.
-//! The first start of this machine makes that, every other one copies it, which saves a third of its CPU time.
+//! Control planes whose etcd already contains the initial objects of the API server: roles, namespaces, priority
+//! classes. The first start on this machine creates the data, and later starts copy the data. That saves a third of the
+//! CPU time of a start.
 //!
-//! Certificates, ports and everything else are each control plane's own.
+//! Each control plane has its own certificates, ports and other files.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,25 +16,26 @@ use almanac_local::{
 };
 use anyhow::{Context as _, Result};
 
-/// The directory of a control plane's data, in its directory.
+/// The name of the data directory in the directory of a control plane.
 const DATA: &str = "etcd";
 
-/// Starts a control plane in a directory that goes with it.
+/// Starts a control plane in a temporary directory.
 pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane> {
     let binaries = Binaries::provide_async().await?;
-    let made = provide(&binaries).await.context("failed to prepare the data of control planes")?;
+    let template =
+        provide(&binaries).await.context("failed to prepare the data of control planes")?;
     let folder = RunFolder::create()?;
-    copy(&made, &folder.path().join(DATA))?;
+    copy(&template, &folder.path().join(DATA))?;
     ControlPlane::start_in(ControlPlaneDir::Run(folder), &binaries, options).await
 }
 
-/// The data that these programs begin with; the first process that needs it creates it.
+/// The initial data for these programs. The first process that needs the data creates the data.
 async fn provide(binaries: &Binaries) -> Result<PathBuf> {
     let parent = cache_folder()?.join(BOOTSTRAPPED);
     fs::create_dir_all(&parent)?;
-    let made = parent.join(format!("{:016x}", version_of(binaries)?));
-    if made.is_dir() {
-        return Ok(made);
+    let template = parent.join(format!("{:016x}", version_of(binaries)?));
+    if template.is_dir() {
+        return Ok(template);
     }
     let gate = parent.join("lock");
     let gate = tokio::task::spawn_blocking(move || -> Result<File> {
@@ -42,11 +44,11 @@ async fn provide(binaries: &Binaries) -> Result<PathBuf> {
         Ok(file)
     });
     let _gate = gate.await??;
-    if !made.is_dir() {
+    if !template.is_dir() {
         let (dir, options) =
             (ControlPlaneDir::Run(RunFolder::create()?), ControlPlaneOptions::api_only());
         let plane = ControlPlane::start_in(dir, binaries, &options).await?;
-        // Nothing is written any more once the API server is gone, and etcd has it all on the disk.
+        // After the end of the API server, no more writes follow, and etcd has written all data to the disk.
         for component in [Component::ApiServer, Component::Etcd] {
             plane.kill(component)?;
         }
@@ -55,12 +57,12 @@ async fn provide(binaries: &Binaries) -> Result<PathBuf> {
             fs::remove_dir_all(&whole)?;
         }
         copy(&plane.folder().join(DATA), &whole)?;
-        fs::rename(&whole, &made)?;
+        fs::rename(&whole, &template)?;
     }
-    Ok(made)
+    Ok(template)
 }
 
-/// Differs when the programs do, or how they are started.
+/// A hash of the programs and of their arguments.
 fn version_of(binaries: &Binaries) -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     include_str!("../../../crates/local/src/flags.rs").hash(&mut hasher);
@@ -81,7 +83,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type()?.is_dir() {
             copy(&from, &to)?;
         } else if from.extension().is_none_or(|extension| extension != "tmp") {
-            // What etcd has only reserved, it makes again.
+            // etcd allocates reserved space again.
             fs::copy(&from, &to).with_context(|| format!("failed to copy {}", from.display()))?;
         }
     }

@@ -1,18 +1,18 @@
-//! The variables that name a cluster for the tests, instead of one that they start. Where programs
-//! are found and things are kept is up to `almanac_local::environment`.
+//! The variables that name an existing cluster for the tests. `almanac_local::environment` has the variables for
+//! programs and directories.
 
 use std::path::PathBuf;
 
 use almanac_local::environment::path;
 use anyhow::{Result, bail};
 
-/// A kubeconfig: tests in a namespace of their own use that cluster instead of starting one.
+/// A kubeconfig: tests in a namespace of their own use that cluster instead of a new control plane.
 pub const KUBECONFIG_TEST: &str = "KUBECONFIG_TEST";
-/// The run directory of a control plane that `control-plane up` started: the test processes of one
-/// run share it instead of starting one each.
+/// The run directory of a control plane that `control-plane up` started. The test processes of a run share that control
+/// plane.
 pub const CONTROL_PLANE: &str = "ALMANAC_TEST_CONTROL_PLANE";
 
-/// The value of `KUBECONFIG_TEST`, which must name a file.
+/// The value of `KUBECONFIG_TEST`. It must name a file.
 pub fn foreign_kubeconfig() -> Result<Option<PathBuf>> {
     let Some(file) = path(KUBECONFIG_TEST) else {
         return Ok(None);
@@ -23,7 +23,7 @@ pub fn foreign_kubeconfig() -> Result<Option<PathBuf>> {
     Ok(Some(file))
 }
 
-/// The run directory in `ALMANAC_TEST_CONTROL_PLANE`, which must hold a kubeconfig.
+/// The run directory in `ALMANAC_TEST_CONTROL_PLANE`. It must contain a kubeconfig.
 pub fn handed_over_run() -> Result<Option<PathBuf>> {
     let Some(folder) = path(CONTROL_PLANE) else {
         return Ok(None);

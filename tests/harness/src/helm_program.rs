@@ -1,4 +1,4 @@
-//! Helm, built from its Go module into the cache directory: once for each version that is named here. It does not run it.
+//! Builds Helm from its Go module into the cache directory, once for each version. This file does not run Helm.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use almanac_local::{answer_of, environment, question_to, say};
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// The version that is built. Go compares what it downloads with its checksum database.
+/// The version of Helm. Go verifies downloads with its checksum database.
 const VERSION: &str = "3.21.4";
-/// The minor version of Kubernetes 1 that this version of Helm assumes, which its releases set at link time.
+/// The minor version of Kubernetes 1 that this version of Helm assumes. Releases of Helm set the version at link time.
 const KUBERNETES_MINOR: u32 = 36;
 const MODULE: &str = "helm.sh/helm/v3";
 
-/// The program `helm`, in a directory of its own. Where it was not built before, that takes Go and some minutes.
+/// The program `helm`, in a directory of its own. The first build requires Go and some minutes.
 pub fn provide_helm() -> Result<PathBuf> {
     let kept_in = environment::cache_folder()?.join("helm");
     let folder = kept_in.join(VERSION);
@@ -35,7 +35,7 @@ pub fn provide_helm() -> Result<PathBuf> {
 }
 
 fn build(go: &Path, kept_in: &Path, folder: &Path) -> Result<()> {
-    // A run that was killed left this behind; the lock is ours now.
+    // A killed run left this directory, and this process holds the lock now.
     let unfinished = kept_in.join("unfinished");
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;
@@ -50,7 +50,7 @@ fn build(go: &Path, kept_in: &Path, folder: &Path) -> Result<()> {
         .args(["install", "-trimpath", "-buildvcs=false", "-ldflags", &flags])
         .arg(format!("{MODULE}/cmd/helm@v{VERSION}"))
         .env("GOBIN", &unfinished)
-        // As the control plane is built, so that what was compiled for it counts.
+        // The same settings as for the control plane, so that Go reuses compiled packages.
         .env("CGO_ENABLED", "0")
         .env_remove("GOOS")
         .env_remove("GOARCH")

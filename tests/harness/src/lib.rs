@@ -1,5 +1,5 @@
-//! A real Kubernetes for the tests, of `almanac-local`, and the other programs that tests need: a Prometheus, Helm,
-//! the program under test, a proxy that injects faults, the audit log.
+//! A real Kubernetes for the tests (started by `almanac-local`), and the other programs that tests need: Prometheus,
+//! Helm, the program under test, a proxy that injects faults, and the audit log.
 //!
 //! A test requests one of three things:
 //!
@@ -10,10 +10,10 @@
 //! - [`on_shared_plane`]: a namespace in a control plane that the tests of a file share, because they need the same
 //!   additional programs.
 //!
-//! The name of a test file states its needs, so that a run can report in advance which tests it cannot run: see
+//! The name of a test file states its needs, so that a run can report in advance the tests that cannot run: see
 //! [`Needs`]. [`environment`] lists the variables that affect the harness.
 //!
-//! The harness starts things and reports; it decides nothing about Almanac.
+//! The harness starts programs and reports results; it decides nothing about Almanac.
 
 mod audit_log;
 mod belongings;

@@ -1,9 +1,9 @@
-//! A limit on the memory of a program, enforced by the kernel as for a container: a program beyond
-//! it is killed.
+//! A limit on the memory of a program, enforced by the kernel as for a container: the kernel kills a program that
+//! exceeds the limit.
 //!
-//! The limit is a cgroup, which requires permission to create one below the test's own, with the memory
-//! controller. Otherwise the peak memory reported by the kernel is compared with the limit instead.
-//! That is stricter: it includes memory that could have been reclaimed.
+//! The limit is a cgroup. It requires permission to create a cgroup below that of the test, with the memory controller.
+//! Otherwise the peak memory reported by the kernel is compared with the limit instead. That is stricter: the peak
+//! includes memory that could have been reclaimed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::Program;
 
-/// The prefix of our groups, to distinguish them from others.
+/// The prefix of the names of the cgroups that tests create.
 const PREFIX: &str = "almanac-test-";
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A memory limit for one program. It must outlive the program.
+/// A memory limit for one program. The limit must outlive the program.
 #[derive(Debug)]
 pub struct MemoryLimit {
     bytes: u64,
@@ -26,7 +26,7 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// A limit of this many bytes.
+    /// Creates a limit of `bytes`.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
         let group = make_group(bytes);
@@ -51,15 +51,15 @@ impl MemoryLimit {
         // The shell enters the group and then becomes the program.
         let enter = r#"echo $$ >"$0" && exec "$@""#;
         let members = group.join("cgroup.procs");
-        let text = |path: &Path| path.to_str().map(str::to_owned).context("the path is text");
+        let text = |path: &Path| path.to_str().map(str::to_owned).context("the path must be UTF-8");
         let (members, program) = (text(&members)?, text(program)?);
         let mut all = vec!["-c", enter, &members, &program];
         all.extend(arguments);
         Program::start_listening(Path::new("/bin/sh"), &all, environment)
     }
 
-    /// An error if the program was killed, for its memory or anything else, or has exceeded the limit.
-    /// Otherwise its peak memory in bytes.
+    /// The peak memory of the program in bytes. Fails if the program has been killed for any reason, or has exceeded
+    /// the limit.
     pub fn check(&self, program: &Program) -> Result<u64> {
         program.check_running()?;
         let peak = program.peak_resident_memory()?;
@@ -88,7 +88,7 @@ fn make_group(bytes: u64) -> Result<PathBuf> {
     let limited = limits.iter().try_for_each(|(file, limit)| {
         let limit = limit.unwrap_or(bytes).to_string();
         match fs::write(group.join(file), limit) {
-            // A kernel without swap has no such file.
+            // The file does not exist on a kernel without swap.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && *file != limits[0].0 => {
                 Ok(())
             }
@@ -104,8 +104,8 @@ fn make_group(bytes: u64) -> Result<PathBuf> {
 
 type Limits = &'static [(&'static str, Option<u64>)];
 
-/// The place where a group can be created, and the contents of its files; an unnamed limit is the requested
-/// one.
+/// The directory where a group can be created, and the contents of its files. A file without a value gets the requested
+/// limit.
 fn parent() -> Result<(PathBuf, Limits)> {
     let groups =
         fs::read_to_string("/proc/self/cgroup").context("failed to find this process's cgroup")?;
@@ -122,13 +122,13 @@ fn parent() -> Result<(PathBuf, Limits)> {
     }
     let path = own(str::is_empty).context("there are no control groups")?;
     let parent = Path::new("/sys/fs/cgroup").join(path);
-    // A group that has members of its own cannot do this, unless it is the root.
+    // A group with member processes cannot enable controllers, except for the root.
     fs::write(parent.join("cgroup.subtree_control"), "+memory")
         .with_context(|| format!("failed to limit memory below {}", parent.display()))?;
     Ok((parent, &[("memory.max", None), ("memory.swap.max", Some(0))]))
 }
 
-/// Removes the groups of test processes that have ended.
+/// Removes the groups of ended test processes.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -147,15 +147,15 @@ mod tests {
     #[tokio::test]
     async fn a_program_beyond_its_memory_limit_fails() {
         let limit = MemoryLimit::new(16 << 20);
-        // The shell holds what it has read in a variable.
+        // The shell keeps the read data in a variable.
         let hoard = "hoard=$(head -c 50000000 /dev/zero | tr '\\0' x); while :; do sleep 1; done";
         let shell = Path::new("/bin/sh");
-        let program = limit.start_listening(shell, &["-c", hoard], &[]).expect("it starts");
+        let program = limit.start_listening(shell, &["-c", hoard], &[]).expect("start the program");
         let refused = await_condition("it to be found out", PATIENCE, async || {
             Ok(match limit.check(&program) {
                 Ok(peak) => Observation::NotYet(format!("{peak} bytes")),
                 Err(error) => {
-                    // While it ends, it has no memory to look at.
+                    // An ending process has no memory that the test could read.
                     let message = error.to_string();
                     let is_about_memory =
                         message.contains("signal 9") || message.contains("are allowed");
@@ -163,7 +163,7 @@ mod tests {
                 }
             })
         });
-        refused.await.expect("it is found out");
+        refused.await.expect("detect the killed program");
     }
 
     #[tokio::test]
@@ -171,7 +171,7 @@ mod tests {
         let limit = MemoryLimit::new(16 << 20);
         let shell = Path::new("/bin/sh");
         let idle = ["-c", "while :; do sleep 1; done"];
-        let program = limit.start_listening(shell, &idle, &[]).expect("it starts");
-        assert!(limit.check(&program).expect("it runs") < 16 << 20);
+        let program = limit.start_listening(shell, &idle, &[]).expect("start the program");
+        assert!(limit.check(&program).expect("the program runs within its limit") < 16 << 20);
     }
 }

@@ -1,5 +1,5 @@
-//! The needs of a test file, by its name, and whether they are available. The harness enforces the same rule by which
-//! the test command lists in advance the tests that it cannot run.
+//! The needs of a test file, by its name, and whether this machine meets the needs. The test command uses this rule to
+//! list the tests that cannot run, and the harness enforces the rule.
 
 use std::fmt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use almanac_local::GoBuild;
 /// The needs of the tests in a file. The longest prefix of the file's name decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// `cluster_own_api_…`: control planes of its own, etcd and the API server being enough.
+    /// `cluster_own_api_…`: control planes of its own with only etcd and the API server.
     OwnApi,
     /// `cluster_own_…`: whole control planes of its own.
     Own,
@@ -30,12 +30,12 @@ pub enum Needs {
 pub enum Verdict {
     /// The tests can run.
     CanRun,
-    /// The tests cannot run, because of this.
+    /// The tests cannot run, for this reason.
     NotRun(String),
 }
 
 impl Needs {
-    /// Every kind, the longer prefix before the shorter one it begins with.
+    /// All values. A longer prefix comes before a shorter prefix that it starts with.
     pub const ALL: [Self; 4] = [Self::OwnApi, Self::Own, Self::Api, Self::Cluster];
 
     /// The prefix of a file's name for these needs.
@@ -49,13 +49,13 @@ impl Needs {
         }
     }
 
-    /// The needs of a test file of that name; `None` if it needs no real cluster.
+    /// The needs of a test file of that name; `None` if the file needs no real cluster.
     #[must_use]
-    pub fn of_file(name: &str) -> Option<Self> {
+    pub fn for_file(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|needs| name.starts_with(needs.prefix()))
     }
 
-    /// Checks whether it is available. It builds nothing.
+    /// Checks whether this machine meets the needs, without building anything.
     #[must_use]
     pub fn check(self) -> Verdict {
         match self.look() {
@@ -108,20 +108,20 @@ impl fmt::Display for Needs {
 
 /// The needs of the running test file; unknown for a program that is not a test file.
 ///
-/// Fails a test that requests more than its file's name promises: the test command would try to run it where it
-/// cannot.
-pub(crate) fn of_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
+/// Fails a test that requests more than its file's name promises: the test command would try to run the test where the
+/// test cannot run.
+pub(crate) fn for_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
     let program = std::env::current_exe()?;
     if !is_test_program(&program) {
         return Ok(None);
     }
     let file = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let fits = |needs: &Needs| needs.is_own() == own && (needs.is_whole() || !whole);
-    let found = Needs::of_file(&file).filter(fits);
+    let found = Needs::for_file(&file).filter(fits);
     if found.is_none() {
         let right: Vec<_> = Needs::ALL.into_iter().filter(fits).map(Needs::prefix).collect();
         bail!(
-            "this test belongs in a file whose name begins with {}, but is in {file}",
+            "this test belongs in a file whose name starts with {}, but is in {file}",
             right.join(" or ")
         );
     }
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_determines_the_needs_of_a_file() {
-        let of = |name| Needs::of_file(name);
+        let of = |name| Needs::for_file(name);
         assert_eq!(of("cluster_own_api_restarts"), Some(Needs::OwnApi));
         assert_eq!(of("cluster_own_runs"), Some(Needs::Own));
         assert_eq!(of("cluster_api_apply"), Some(Needs::Api));

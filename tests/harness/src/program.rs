@@ -1,5 +1,5 @@
-//! A run of the program under test: starts, queries, pauses, resumes, ends and measures it. The test decides what the
-//! program should do.
+//! A run of the program under test: starts, queries, pauses, resumes, ends and measures it. The test chooses the
+//! arguments.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -15,34 +15,34 @@ use almanac_local::run_folder::{self, RunFolder};
 use almanac_local::{Observation, PATIENCE, await_condition};
 use almanac_local::{Process, ProgramPort};
 
-/// The name of its log file.
+/// The name of the log file of a program.
 const NAME: &str = "program";
-/// The number of lines of its log in an error.
+/// The number of lines of the log in an error.
 const LINES: usize = 20;
-/// A paused program accepts a request and never answers it.
+/// The timeout of a request, because a paused program accepts a request and never responds.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A program that runs during a test, in its own directory, which is also its home. It is killed when this is dropped
-/// and when the test process ends for any reason.
+/// A program that runs during a test, in its own directory, which is also its home. The program is killed when this
+/// value is dropped, and when the test process ends for any reason.
 ///
-/// `on_shared_cluster` and `on_own_control_plane` print the end of its log and keep the directory however a test
-/// fails; a test without them does so when it panics.
+/// `on_shared_cluster` and `on_own_control_plane` print the end of the log and keep the directory after any failure of
+/// a test. In other tests, that happens only after a panic.
 #[derive(Debug)]
 pub struct Program {
-    // First, so that it has ended before its directory is deleted.
+    // The first field, so that the process ends before its directory is deleted.
     process: Process,
     port: Option<ProgramPort>,
     folder: PathBuf,
 }
 
 impl Program {
-    /// Starts it with these arguments, and with these variables in addition to those of the test.
+    /// Starts a program with these arguments, and with these variables in addition to those of the test.
     pub fn start(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Self> {
         Self::launch(program, arguments, environment, None)
     }
 
-    /// The same with `--listen 127.0.0.1:PORT` at the end of its arguments. The port is its own,
-    /// also while it is down.
+    /// Starts a program with `--listen 127.0.0.1:PORT` at the end of its arguments. The port stays reserved while the
+    /// program does not run.
     pub fn start_listening(
         program: &Path,
         arguments: &[&str],
@@ -70,58 +70,58 @@ impl Program {
         Ok(Self { process, port, folder: path })
     }
 
-    /// Restarts it, on the same port and with the same arguments; the log continues. It must not be
+    /// Restarts the program, on the same port and with the same arguments; the log continues. The program must not be
     /// running.
     pub fn start_again(&self) -> Result<()> {
         self.process.start_again()
     }
 
-    /// Its process id while it runs.
+    /// The process id of the running program.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.process.id()
     }
 
-    /// Whether it runs. A paused one counts as running.
+    /// Whether the program runs. A paused program counts as running.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.process.check_alive().is_ok()
     }
 
-    /// An error, with the end of its log, if it does not run.
+    /// Fails, with the end of the log, if the program does not run.
     pub fn check_running(&self) -> Result<()> {
         self.process.check_alive()
     }
 
-    /// Kills it (SIGKILL) and waits until it is gone.
+    /// Kills the program (SIGKILL) and waits for its end.
     pub fn kill(&self) -> Result<()> {
         self.process.kill()
     }
 
-    /// Pauses it (SIGSTOP): it keeps its connections and does nothing.
+    /// Pauses the program (SIGSTOP): the program keeps its connections and does nothing.
     pub fn pause(&self) -> Result<()> {
         self.process.pause()
     }
 
-    /// Resumes it (SIGCONT).
+    /// Resumes the program (SIGCONT).
     pub fn resume(&self) -> Result<()> {
         self.process.resume()
     }
 
-    /// Shuts it down (SIGTERM) and waits until it has ended. If it does not end, that is an error,
-    /// and it keeps running.
+    /// Shuts the program down (SIGTERM) and waits for its end. Fails if the program does not end; it keeps running
+    /// then.
     pub async fn stop(&self) -> Result<ExitStatus> {
         self.process.ask_to_end()?;
         self.await_end().await
     }
 
-    /// Types Ctrl-C (SIGINT to its process group) and waits until it has ended.
+    /// Simulates Ctrl-C (SIGINT to the process group) and waits for the end of the program.
     pub async fn interrupt(&self) -> Result<ExitStatus> {
         self.process.interrupt()?;
         self.await_end().await
     }
 
-    /// Waits until it has ended by itself; can be called repeatedly.
+    /// Waits until the program has ended by itself; can be called repeatedly.
     pub async fn await_end(&self) -> Result<ExitStatus> {
         let ended = await_condition("the program to end", PATIENCE, async || {
             Ok(match self.process.check_end() {
@@ -133,7 +133,7 @@ impl Program {
         ended.await.map_err(|error| self.with_log(&error))?
     }
 
-    /// Its output so far, of both streams.
+    /// The output so far, of both streams.
     pub fn log(&self) -> Result<String> {
         let file = self.process.log();
         let log = std::fs::read(&file);
@@ -141,11 +141,12 @@ impl Program {
         Ok(String::from_utf8_lossy(&log).into_owned())
     }
 
-    /// Waits until its output contains this. Fails at once if the program has ended without it.
+    /// Waits until the output contains this string. Fails immediately if the program has ended without printing the
+    /// string.
     pub async fn await_log(&self, needle: &str) -> Result<()> {
         let what = format!("the program to print {needle:?}");
         let output = await_condition(&what, PATIENCE, async || {
-            // Checked before the log is read, so that the last output is included.
+            // Check for the end before reading the log, so that the last output is included.
             let alive = self.process.check_alive();
             if self.log()?.contains(needle) {
                 return Ok(Observation::Holds(Ok(())));
@@ -158,22 +159,22 @@ impl Program {
         output.await.map_err(|error| self.with_log(&error))?
     }
 
-    /// The directory it runs in, with its log.
+    /// The working directory of the program, with the log.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The address it listens on.
+    /// The listen address of the program.
     pub fn address(&self) -> Result<String> {
         let port = self.port.as_ref();
         port.map(address_of).context("the program has no port: use start_listening")
     }
 
-    /// Sends it a request over plain HTTP; returns the status and the body.
+    /// Sends the program a request over plain HTTP; returns the status and the body.
     pub async fn get(&self, path: &str) -> Result<(u16, String)> {
         let url = format!("http://{}", self.address()?);
-        // A new connection each time, to reach the current listener. The first response counts.
+        // Each attempt opens a new connection, to reach the current listener. The first response is the result.
         let mut config = kube::Config::new(url.parse()?);
         config.default_retry = false;
         let client = Client::try_from(config)?;
@@ -206,21 +207,21 @@ impl Program {
         ready.await.map_err(|error| self.with_log(&error))?
     }
 
-    /// The memory it has in RAM now, in bytes.
+    /// The resident memory now, in bytes.
     pub fn resident_memory(&self) -> Result<u64> {
         self.memory("VmRSS")
     }
 
-    /// Its peak memory in bytes since it was last started.
+    /// The peak memory in bytes since the last start.
     pub fn peak_resident_memory(&self) -> Result<u64> {
         self.memory("VmHWM")
     }
 
-    /// The CPU time it has used, user and system.
+    /// The used CPU time, user and system.
     pub fn processor_time(&self) -> Result<Duration> {
         let stat = self.proc_file("stat")?;
-        // The name in parentheses may hold anything; what follows it is numbers. CPU time is in the
-        // 14th and 15th field, the 12th and 13th after the name.
+        // The name in parentheses may contain any characters; only numbers follow. CPU time is in the 14th and 15th
+        // field, the 12th and 13th after the name.
         let (_, numbers) = stat.rsplit_once(')').context("no name in /proc/PID/stat")?;
         let mut ticks = 0;
         for number in numbers.split_ascii_whitespace().skip(11).take(2) {

@@ -1,4 +1,4 @@
-//! A Prometheus for one test: on loopback, with a generated configuration, ended with the test.
+//! A Prometheus for one test: the server listens on loopback, has a generated configuration, and ends with the test.
 //! `prometheus_program` finds the binary.
 
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use almanac_local::run_folder::{self, RunFolder};
 use almanac_local::{Observation, PATIENCE, await_condition};
 use almanac_local::{Process, ProgramPort};
 
-/// The name of the directory with its samples.
+/// The name of the directory with the samples of Prometheus.
 const DATA: &str = "data";
 
-/// A running Prometheus. When it is dropped, it ends, and its directory is deleted.
+/// A running Prometheus. Dropping the value ends the process and deletes its directory.
 pub struct Prometheus {
     process: Process,
     folder: RunFolder,
@@ -32,7 +32,7 @@ pub struct PrometheusPlace {
 }
 
 impl PrometheusPlace {
-    /// One of its own, also while no Prometheus is there.
+    /// Reserves an address, also while no Prometheus runs there.
     pub fn reserve() -> Result<Self> {
         Ok(Self { port: ProgramPort::take()? })
     }
@@ -43,7 +43,7 @@ impl PrometheusPlace {
         format!("http://{}", self.address())
     }
 
-    /// Starts [`Prometheus::start_honoring_labels`] here.
+    /// Starts [`Prometheus::start_honoring_labels`] at this address.
     pub async fn start_honoring_labels(self, targets: &[String]) -> Result<Prometheus> {
         Prometheus::start_with(self, targets, true).await
     }
@@ -54,14 +54,14 @@ impl PrometheusPlace {
 }
 
 impl Prometheus {
-    /// Starts one that scrapes each target (`127.0.0.1:PORT`, path `/metrics`) every second, and
-    /// itself under the job `prometheus`. The targets are under the job `test`.
+    /// Starts a Prometheus that scrapes each target (`127.0.0.1:PORT`, path `/metrics`) every second, and itself under
+    /// the job `prometheus`. The targets have the job `test`.
     pub async fn start(targets: &[String]) -> Result<Self> {
         Self::start_with(PrometheusPlace::reserve()?, targets, false).await
     }
 
-    /// The same with `honor_labels`: where a target's own labels `job` and `instance` meet those of
-    /// the scrape, the target's stay, instead of becoming `exported_job` and `exported_instance`.
+    /// Starts a Prometheus with `honor_labels`: the labels `job` and `instance` of a target replace those of the
+    /// scrape, instead of becoming `exported_job` and `exported_instance`.
     pub async fn start_honoring_labels(targets: &[String]) -> Result<Self> {
         PrometheusPlace::reserve()?.start_honoring_labels(targets).await
     }
@@ -93,52 +93,52 @@ impl Prometheus {
             format!("--config.file={}", file.display()),
             format!("--storage.tsdb.path={}", folder.path().join(DATA).display()),
             format!("--web.listen-address={own}"),
-            // Nothing may reach back further than the test, or be kept longer.
+            // The query range and the retention are no longer than a test.
             "--storage.tsdb.retention.time=1d".into(),
         ];
         let process = Process::start("prometheus", &program, flags, folder.path())?;
-        // A client for plain HTTP: it is used for its connections, not for Kubernetes.
+        // A client for plain HTTP. Only the HTTP connections are used, not the Kubernetes API.
         let client = Client::try_from(kube::Config::new(place.url().parse()?))?;
         let prometheus = Self { process, folder, client, place };
         prometheus.await_ready().await?;
         Ok(prometheus)
     }
 
-    /// Its address, for queries.
+    /// The address of Prometheus, for queries.
     #[must_use]
     pub fn url(&self) -> String {
         self.place.url()
     }
 
-    /// Kills it (SIGKILL) and waits until it is gone. Its samples stay.
+    /// Kills Prometheus (SIGKILL) and waits for the end of the process. The samples stay.
     pub fn kill(&self) -> Result<()> {
         self.process.kill()
     }
 
-    /// Starts it again after [`Self::kill`], at the same address, and waits until it is ready.
+    /// Starts Prometheus again after [`Self::kill`], at the same address, and waits until Prometheus is ready.
     pub async fn start_again(&self) -> Result<()> {
         self.process.start_again()?;
         self.await_ready().await
     }
 
-    /// Pauses it (SIGSTOP): it accepts connections and sends no response.
+    /// Pauses Prometheus (SIGSTOP): the system accepts connections, and Prometheus sends no response.
     pub fn pause(&self) -> Result<()> {
         self.process.pause()
     }
 
-    /// Resumes it (SIGCONT).
+    /// Resumes Prometheus (SIGCONT).
     pub fn resume(&self) -> Result<()> {
         self.process.resume()
     }
 
-    /// Deletes all samples after [`Self::kill`], as a lost disk does.
+    /// Deletes all samples after [`Self::kill`], like a lost disk.
     pub fn lose_data(&self) -> Result<()> {
         let data = self.data();
         std::fs::remove_dir_all(&data)
             .with_context(|| format!("failed to delete {}", data.display()))
     }
 
-    /// The value of an instant query that yields one sample; `None` if it yields none.
+    /// The value of an instant query that returns one sample; `None` without samples.
     pub async fn query(&self, promql: &str) -> Result<Option<f64>> {
         let result = self.evaluate(promql).await?;
         let samples = result.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Prometheus {
         Ok(Some(number(&sample["value"])?.1))
     }
 
-    /// Whether a text is a query, of any type.
+    /// Whether a string is a query, of any type.
     pub async fn is_query(&self, text: &str) -> Result<bool> {
         let query = text.bytes().fold(String::new(), |query, byte| query + &format!("%{byte:02X}"));
         let request = http::Request::get(format!("/api/v1/format_query?query={query}"));
@@ -184,13 +184,13 @@ impl Prometheus {
             .chain(promql.bytes().map(|byte| format!("%{byte:02X}")))
             .collect();
         let request = http::Request::get(path).body(Vec::new())?;
-        let mut answer: Value = self.client.request(request).await?;
-        let result = answer["data"]["result"].take();
-        ensure!(result.is_array(), "Prometheus answered {promql:?} with {answer}");
+        let mut response: Value = self.client.request(request).await?;
+        let result = response["data"]["result"].take();
+        ensure!(result.is_array(), "Prometheus responded to {promql:?} with {response}");
         Ok(result)
     }
 
-    /// Waits until a query yields a sample. The first one takes seconds after a scrape begins.
+    /// Waits until a query returns a sample. The first sample takes seconds after the first scrape.
     pub async fn await_sample(&self, promql: &str, deadline: Duration) -> Result<f64> {
         await_condition(&format!("a sample of {promql}"), deadline, async || {
             Ok(match self.query(promql).await? {
@@ -218,7 +218,7 @@ impl Prometheus {
     }
 }
 
-/// A pair of an instant and a value, which Prometheus writes as text.
+/// A pair of an instant and a value. Prometheus writes the value as a string.
 fn number(sample: &Value) -> Result<(f64, f64)> {
     let at = sample[0].as_f64().context("a sample without an instant")?;
     let value = sample[1].as_str().context("a sample without a value")?;

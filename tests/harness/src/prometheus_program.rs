@@ -1,5 +1,5 @@
 //! Finds the Prometheus program: on the path, in the cache directory, or in the distribution's package, unpacked into
-//! the cache directory. This file does not run it.
+//! the cache directory. This file does not run Prometheus.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use anyhow::{Context as _, Result, bail};
 use almanac_local::environment;
 use almanac_local::say;
 
-/// Finds Prometheus, or fetches it.
+/// Finds the Prometheus program, or fetches the program.
 ///
-/// The package is unpacked and not installed: an installed one starts a server for the whole
-/// machine. Fetching needs no special permissions if the package lists are present; otherwise
-/// `apt-get update` is tried, which only root may do.
+/// The package is unpacked and not installed, because an installed package starts a server for the whole machine.
+/// Fetching needs no special permissions if the package lists are present; otherwise, this function tries `apt-get
+/// update` (only root may run it).
 pub fn provide_prometheus() -> Result<PathBuf> {
     if let Some(program) = environment::program_on_path("prometheus") {
         return Ok(program);

@@ -1,5 +1,5 @@
-//! Access to a cluster as one of its service accounts, with a token from the real API. The
-//! permissions of the account are up to the test, in roles.
+//! Access to a cluster as one of its service accounts, with a token from the real API. The test grants permissions to
+//! the account with roles.
 
 use std::path::{Path, PathBuf};
 
@@ -15,20 +15,18 @@ use almanac_local::RunFolder;
 use almanac_local::client_for;
 use almanac_local::write_private;
 
-/// Longer than any test.
+/// The lifetime of a token, longer than any test.
 const VALID_FOR_SECONDS: i64 = 3600;
 
-/// A kubeconfig with a service account's token as its only credentials. It is deleted when this is
-/// dropped.
+/// A kubeconfig with a service account's token as its only credentials. Dropping the value deletes the file.
 #[derive(Debug)]
 pub struct ServiceAccountAccess {
     folder: RunFolder,
 }
 
 impl ServiceAccountAccess {
-    /// Requests a token with an administrator's kubeconfig, whose server and CA are reused. The
-    /// account must exist. With a node, the token is bound to a new pod there, as those are that a kubelet
-    /// requests.
+    /// Requests a token with an administrator's kubeconfig, and reuses its server and CA. The account must exist. With
+    /// a node, the token is bound to a new pod on the node, like a token that a kubelet requests.
     pub async fn grant(
         administrator: &Path,
         (namespace, name): (&str, &str),
@@ -53,10 +51,11 @@ impl ServiceAccountAccess {
             },
             ..TokenRequest::default()
         };
-        let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
+        let response = accounts.create_token_request(name, &PostParams::default(), &request).await;
         let account = || format!("service account {namespace}/{name}");
-        let answer = answer.with_context(|| format!("failed to get a token for {}", account()))?;
-        let token = answer.status.with_context(|| format!("no token for {}", account()))?.token;
+        let response =
+            response.with_context(|| format!("failed to get a token for {}", account()))?;
+        let token = response.status.with_context(|| format!("no token for {}", account()))?.token;
         let config = json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -72,7 +71,7 @@ impl ServiceAccountAccess {
         Ok(access)
     }
 
-    /// The kubeconfig; its default namespace is the account's.
+    /// The kubeconfig. The default namespace is that of the account.
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("service-account.kubeconfig")
@@ -84,10 +83,10 @@ impl ServiceAccountAccess {
     }
 }
 
-/// A pod of the account on the node, which stands in for one of the manifests.
+/// A pod of the account on the node, instead of a pod from the manifests.
 async fn create_pod(client: &Client, (namespace, name): (&str, &str), node: &str) -> Result<Pod> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    // As the Pod Security Standard `restricted` demands.
+    // Required by the Pod Security Standard `restricted`.
     let pod = serde_json::from_value(json!({
         "metadata": {"generateName": format!("{name}-")},
         "spec": {
@@ -109,7 +108,7 @@ async fn create_pod(client: &Client, (namespace, name): (&str, &str), node: &str
     created.with_context(|| format!("failed to create a pod of {namespace}/{name} on {node}"))
 }
 
-/// The cluster of the current context: its server and CA, with absolute paths.
+/// The server and the CA of the cluster of the current context, with absolute paths.
 fn cluster_of(kubeconfig: &Path) -> Result<serde_json::Value> {
     let read = Kubeconfig::read_from(kubeconfig)
         .with_context(|| format!("failed to read {}", kubeconfig.display()))?;

@@ -1,5 +1,4 @@
-//! The cluster that the tests of one run share, wherever it comes from. Namespaces and tests are
-//! handled elsewhere.
+//! The shared cluster of the tests of a run, from any source. Namespaces and tests are handled in `test_run`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,22 +13,22 @@ use almanac_local::Component;
 use almanac_local::{ControlPlane, ControlPlaneOptions};
 use almanac_local::{log_tail, run_folder};
 
-/// A cluster for tests that keep to a namespace of their own.
+/// A cluster for tests that use only their own namespace.
 #[derive(Debug)]
 pub(crate) enum SharedCluster {
-    /// One named in `KUBECONFIG_TEST`. Nothing is known about it.
+    /// The cluster in `KUBECONFIG_TEST`. Its configuration is unknown.
     Foreign(PathBuf),
-    /// One that the test command started for all test processes of this run.
+    /// A control plane that the test command started for all test processes of this run.
     HandedOver(PathBuf),
-    /// One that this test process started. It ends with the process.
+    /// A control plane that this test process started. It ends with the process.
     Started(ControlPlane),
 }
 
-/// Shared by all tests of a process. It is never dropped; it ends with the process.
+/// The cluster that all tests of a process share. The value is never dropped; the cluster ends with the process.
 static SHARED: OnceCell<SharedCluster> = OnceCell::const_new();
 
 impl SharedCluster {
-    /// The shared cluster; the first caller starts it.
+    /// The shared cluster. The first caller starts the cluster.
     pub(crate) async fn get() -> Result<&'static Self> {
         SHARED.get_or_try_init(Self::find).await
     }
@@ -58,7 +57,7 @@ impl SharedCluster {
         }
     }
 
-    /// Whether it is one of ours, which ends with the run and whose flags are known.
+    /// Whether the harness started the cluster: such a cluster ends with the run, and its flags are known.
     pub(crate) fn is_ours(&self) -> bool {
         !matches!(self, Self::Foreign(_))
     }
@@ -73,7 +72,7 @@ impl SharedCluster {
         }
     }
 
-    /// Keeps its logs and returns their last lines; a cluster that is not ours has none.
+    /// Keeps the logs and returns their last lines; `None` for a cluster that the harness did not start.
     pub(crate) fn report(&self, lines: usize) -> String {
         let Some(folder) = self.folder() else {
             return String::from("the logs of this cluster are not ours to read\n");

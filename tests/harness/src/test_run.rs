@@ -1,5 +1,4 @@
-//! Runs one test against a cluster: what it gets, what is shown when it fails, and what is cleaned
-//! up afterwards.
+//! Runs one test against a cluster: the environment of the test, the report of a failure, and the cleanup.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -30,9 +29,9 @@ pub type TestResult = Result<()>;
 
 /// The number of lines of each log that a failed test prints.
 const LINES: usize = 15;
-/// A test that takes longer hangs; even the ten-minute test does not.
-const AT_MOST: Duration = Duration::from_mins(15);
-/// A number of seconds more, for a test that is to last that long.
+/// The maximum duration of a test, longer than the ten-minute test. A longer test counts as hanging.
+const TIMEOUT: Duration = Duration::from_mins(15);
+/// The variable with additional seconds, for a test that lasts that long.
 static LASTING: AtomicU64 = AtomicU64::new(0);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -43,7 +42,7 @@ pub struct SharedTest {
     cluster: &'static SharedCluster,
     client: Client,
     namespace: String,
-    /// Whether admission keeps this namespace's pods on its own nodes, and others off them.
+    /// Whether admission restricts this namespace's pods to its own nodes, and keeps other pods away from those nodes.
     is_fenced: bool,
     simulators: Mutex<Vec<Arc<NodeSimulator>>>,
 }
@@ -55,22 +54,22 @@ pub struct OwnTest {
     client: Client,
 }
 
-/// A control plane that several tests of a file share, with the programs that were started for all of them. It is
-/// never dropped; it ends with the process.
+/// A control plane that several tests of a file share, with the programs that were started for all these tests. The
+/// value is never dropped; the control plane ends with the process.
 pub struct SharedPlane<T> {
     cell: OnceCell<(SharedCluster, T, Belongings)>,
-    /// Shared by the tests that are on it, so that others may run when none is.
+    /// The permit, shared by the tests that use the control plane. Others may run while no test uses the control plane.
     permit: tokio::sync::Mutex<Weak<Permit>>,
 }
 
 impl<T> SharedPlane<T> {
-    /// One that the first test starts.
+    /// A control plane that the first test starts.
     #[must_use]
     pub const fn new() -> Self {
         Self { cell: OnceCell::const_new(), permit: tokio::sync::Mutex::const_new(Weak::new()) }
     }
 
-    /// Waits until it may run, unless another test is on it already.
+    /// Waits until the control plane may run, unless another test already uses the control plane.
     async fn to_run(&self, is_whole: bool) -> Result<Arc<Permit>> {
         let mut current = self.permit.lock().await;
         if let Some(permit) = current.upgrade() {
@@ -93,7 +92,7 @@ impl<T> Default for SharedPlane<T> {
 /// The pods of the namespace go to the nodes that the test requests with [`SharedTest::nodes`], and no other pods do,
 /// so tests can run in parallel.
 pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
-    let needs = needs::of_running_file(false, false)?;
+    let needs = needs::for_running_file(false, false)?;
     belongings::clear();
     run(async {
         let cluster = SharedCluster::get().await?;
@@ -118,7 +117,7 @@ pub fn on_own_control_plane(
     options: &ControlPlaneOptions,
     test: impl AsyncFnOnce(&OwnTest) -> TestResult,
 ) -> TestResult {
-    needs::of_running_file(true, options.is_whole())?;
+    needs::for_running_file(true, options.is_whole())?;
     belongings::clear();
     run(async {
         let _permit = permits::to_run(options.is_whole()).await?;
@@ -136,10 +135,10 @@ pub fn on_own_control_plane(
 
 /// Runs a test whose program under test starts a whole control plane by itself.
 pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
-    needs::of_running_file(true, true)?;
+    needs::for_running_file(true, true)?;
     belongings::clear();
     run(async {
-        // The program would build them itself, for longer than a test waits for anything.
+        // Otherwise, the program would build the components, and exceed the deadlines of the test.
         Binaries::provide_async().await?;
         let _permit = permits::to_run(true).await?;
         let outcome = contained(test).await;
@@ -151,15 +150,16 @@ pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
     })
 }
 
-/// Runs a test in a new namespace of a control plane that tests of its file share, as on the shared cluster. The
-/// first of them starts it and prepares the rest; what that makes may not need the runtime of the first test.
+/// Runs a test in a new namespace of a control plane that tests of its file share, as on the shared cluster. The first
+/// test starts the control plane and prepares the shared programs. The prepared value must not depend on the runtime of
+/// the first test.
 pub fn on_shared_plane<T: Sync>(
     shared: &'static SharedPlane<T>,
     options: &ControlPlaneOptions,
     prepare: impl AsyncFnOnce(&OwnTest) -> Result<T>,
     test: impl AsyncFnOnce(&SharedTest, &'static T) -> TestResult,
 ) -> TestResult {
-    needs::of_running_file(true, options.is_whole())?;
+    needs::for_running_file(true, options.is_whole())?;
     belongings::clear();
     run(async {
         let start = async || {
@@ -168,12 +168,12 @@ pub fn on_shared_plane<T: Sync>(
             Ok::<_, anyhow::Error>((SharedCluster::Started(own.plane), made, belongings::take()))
         };
         let _permit = shared.to_run(options.is_whole()).await?;
-        let (cluster, made, beside) = shared.cell.get_or_try_init(start).await?;
+        let (cluster, made, directories) = shared.cell.get_or_try_init(start).await?;
         let shared = SharedTest::prepare(cluster).await?;
         let outcome = contained(test(&shared, made)).await;
         if !matches!(outcome, Ok(Ok(()))) {
             eprintln!("{}", shared.report().await);
-            eprintln!("{}", beside.report(LINES));
+            eprintln!("{}", directories.report(LINES));
             eprintln!("{}", belongings::report(LINES));
         }
         belongings::clear();
@@ -181,16 +181,16 @@ pub fn on_shared_plane<T: Sync>(
     })
 }
 
-/// Declares that a test of this process lasts so long by itself. Those that hang are ended that much later.
+/// Declares the intended duration of a test of this process. The limit for hanging tests grows by this duration.
 pub fn lasting(time: Duration) {
     LASTING.fetch_max(time.as_secs(), Ordering::SeqCst);
 }
 
-/// Catches a panic, and ends a test that hangs: a request to a stopped server may never be
-/// answered, and the logs of a test that does not end are never shown.
+/// Catches a panic, and ends a hanging test. A request to a stopped server may never get a response, and only a test
+/// that ends prints its logs.
 async fn contained(test: impl Future<Output = TestResult>) -> std::thread::Result<TestResult> {
     let limited = async {
-        let at_most = AT_MOST + Duration::from_secs(LASTING.load(Ordering::SeqCst));
+        let at_most = TIMEOUT + Duration::from_secs(LASTING.load(Ordering::SeqCst));
         match tokio::time::timeout(at_most, test).await {
             Ok(outcome) => outcome,
             Err(_) => bail!("the test did not end within {at_most:?}"),
@@ -210,7 +210,7 @@ fn run(test: impl Future<Output = TestResult>) -> TestResult {
 }
 
 impl SharedTest {
-    /// An administrator's client; its default namespace is the test's.
+    /// An administrator's client. The default namespace is that of the test.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -228,8 +228,7 @@ impl SharedTest {
         self.cluster.kubeconfig()
     }
 
-    /// Nodes for the pods of this namespace and for no others. Their names begin with the
-    /// namespace's.
+    /// Creates nodes only for the pods of this namespace. The names of the nodes start with the name of the namespace.
     pub async fn nodes(&self, specs: &[NodeSpec]) -> Result<Arc<NodeSimulator>> {
         let client = &self.client;
         let simulator =
@@ -266,7 +265,7 @@ impl SharedTest {
             .with_context(|| format!("failed to create namespace {namespace}"))?;
         let client = client_from(&kubeconfig, None, Some(&namespace))?;
         if cluster.has_controllers() {
-            // Pods are rejected until the controller manager has created it.
+            // Pods are rejected until the controller manager has created the account.
             let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
             await_condition("the namespace's service account", PATIENCE, async || {
                 let found = accounts.get_opt("default").await?;
@@ -278,7 +277,7 @@ impl SharedTest {
         Ok(Self { cluster, client, namespace, is_fenced, simulators: Mutex::default() })
     }
 
-    /// The events of the namespace and the ends of the logs.
+    /// The Events of the namespace, and the last lines of the logs.
     async fn report(&self) -> String {
         let heading = format!("---- the last events in namespace {}", self.namespace);
         let events = match self.last_events().await {
@@ -309,7 +308,7 @@ impl SharedTest {
             .collect())
     }
 
-    /// Our own cluster ends with the run, so there it is enough to send the request.
+    /// A cluster of the harness ends with the run, so there sending the request is enough.
     async fn clear_away(&self) -> Result<()> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         namespaces.delete(&self.namespace, &DeleteParams::default()).await?;
@@ -345,7 +344,7 @@ impl OwnTest {
         self.client.clone()
     }
 
-    /// Nodes for any pod of this control plane.
+    /// Creates nodes for any pod of this control plane.
     pub async fn nodes(&self, specs: &[NodeSpec]) -> Result<NodeSimulator> {
         NodeSimulator::start(&self.client, specs).await
     }
@@ -359,7 +358,7 @@ impl OwnTest {
         ServiceAccountAccess::grant(&self.plane.kubeconfig(), (namespace, name), None).await
     }
 
-    /// The same with a token of a pod on a node.
+    /// Access as a service account, with the token of a pod on a node.
     pub async fn service_account_on_node(
         &self,
         (namespace, name): (&str, &str),
@@ -374,14 +373,14 @@ impl OwnTest {
     }
 }
 
-/// Different in every process and for every test, also on a cluster that outlives them.
+/// A name that is unique for every process and test, also on a cluster that outlives the process.
 fn unused_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     format!("test-{:x}-{:x}-{number}", std::process::id(), since.as_millis() & 0xff_ffff)
 }
 
-/// Checks that a cluster we did not start follows the annotations of our namespace.
+/// Checks that an external cluster applies the annotations of the test's namespace.
 async fn is_fenced(client: &Client) -> Result<bool> {
     let pod: Pod = serde_json::from_value(json!({
         "metadata": {"name": "probe"},

@@ -1,7 +1,7 @@
-//! The longest that any text takes to be accepted or rejected, of those tried.
+//! The maximum duration of parsing, over many strings that are slow to accept or reject.
 //!
-//! `cargo run --release -p almanac-oracle --example slowest_text [SEED]`. It reports and does not
-//! judge: the goal is under a millisecond for any text of up to 10 kB.
+//! `cargo run --release -p almanac-oracle --example slowest_text [SEED]`. The example prints the durations and does not
+//! judge: the goal is under a millisecond for any string of up to 10 kB.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use almanac_calendar::{Cron, DailyWindow, Pattern, PatternText, PatternWindow, Zone};
 use fastrand::Rng;
 
-const LONGEST: usize = 10_240;
+const MAX_BYTES: usize = 10_240;
 const RANDOM_TEXTS: usize = 20_000;
-/// A text is timed this often and its best time counts: the rest is other work on the machine.
+/// The number of measurements of a string. The result is the shortest duration, because other load on the machine
+/// causes the rest.
 const REPEATS: usize = 5;
 
 const PIECES: [&str; 40] = [
@@ -68,7 +69,7 @@ const VALID: [&str; 8] = [
     "2026,2027",
 ];
 
-/// A parser: whether it accepted the text.
+/// A parser; returns whether the string was accepted.
 type Parser = fn(&str) -> bool;
 
 const PARSERS: [(&str, Parser); 10] = [
@@ -91,7 +92,7 @@ fn pattern(texts: PatternText<'_>) -> bool {
 fn random_text(rng: &mut Rng) -> String {
     match rng.u8(0..3) {
         0 => {
-            let length = rng.usize(0..LONGEST);
+            let length = rng.usize(0..MAX_BYTES);
             let bytes: Vec<_> = std::iter::repeat_with(|| rng.u8(..)).take(length).collect();
             String::from_utf8_lossy(&bytes).into_owned()
         }
@@ -113,11 +114,11 @@ fn random_text(rng: &mut Rng) -> String {
     }
 }
 
-/// Texts made to be slow: as much as fits of what takes the longest to read.
+/// Slow strings: the slowest parts, repeated up to the maximum length.
 fn hostile_texts() -> Vec<String> {
     let mut texts = Vec::new();
     for item in ["5", "1-5", "0-59/1", "*/2", "*", "", "x", "59999999999", "mon", "mon-sat", "1/"] {
-        let items = (LONGEST - 8) / (item.len() + 1);
+        let items = (MAX_BYTES - 8) / (item.len() + 1);
         let list = vec![item; items].join(",");
         texts.push(format!("{list} * * * *"));
         texts.push(format!("0 0 * * {list}"));
@@ -125,9 +126,9 @@ fn hostile_texts() -> Vec<String> {
     }
     let rising: Vec<_> = (1970..2999).map(|year| year.to_string()).collect();
     texts.push(rising.join(","));
-    texts.extend(VALID.map(|text| text.repeat(LONGEST / text.len())));
-    texts.extend(PIECES.map(|piece| piece.repeat(LONGEST / piece.len())));
-    // Nearly a zone's name, for the search for the nearest one.
+    texts.extend(VALID.map(|text| text.repeat(MAX_BYTES / text.len())));
+    texts.extend(PIECES.map(|piece| piece.repeat(MAX_BYTES / piece.len())));
+    // Nearly the name of a zone, for the search for the nearest name.
     texts.push(format!("America/Argentina/{}", "Buenos_Aire".repeat(900)));
     texts.push("America/Argentina/ComodRivadavi".to_owned());
     // Well formed but never firing, or as rare as can be.
@@ -157,7 +158,7 @@ fn main() {
     let mut texts = hostile_texts();
     texts.extend(std::iter::repeat_with(|| random_text(&mut rng)).take(RANDOM_TEXTS));
     println!("seed {seed}: {} texts, best of {REPEATS} times", texts.len());
-    // The zone tables are made once and are not part of reading a text.
+    // The zone tables are built once, and are not part of parsing.
     black_box(Zone::all().count());
     for (name, parse) in PARSERS {
         let worst = texts
@@ -172,7 +173,7 @@ fn main() {
     report_rare_patterns();
 }
 
-/// Patterns whose fields are fine one by one and that are decided only together.
+/// Patterns whose single fields are valid; only their combination decides whether the pattern is valid.
 fn report_rare_patterns() {
     let every_year: Vec<_> = (1970..=2999).map(|year| year.to_string()).collect();
     let years = every_year.join(",");

@@ -1,15 +1,15 @@
 //! The nearest event before or after an instant, however many years away.
 //!
-//! Walking decades minute by minute would take too long, so these look for candidate days on the
-//! civil calendar first, and walk only around those.
+//! Walking decades minute by minute would take too long. So these functions first search the civil calendar for
+//! candidate days, and walk only around those days.
 
 use crate::line::{DAY, Line};
 use crate::moments::{Day, Moments};
 use crate::schedule::Rule;
 use crate::walk::{Flip, Observation, is_open, observe};
 
-/// The length of the search, in years, beyond every year that is named. An event of the rarest set comes
-/// within 40 years; a window may wait for a rare start and then for a rare end.
+/// The length of the search, in years, beyond every named year. The rarest event recurs within 40 years, and a window
+/// may wait for a rare start and then for a rare end.
 const REACH: i64 = 100;
 
 /// The first firing after an instant.

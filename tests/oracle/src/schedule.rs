@@ -1,5 +1,5 @@
-//! A schedule as one line of text, so that a case can be printed, copied and run again, and the
-//! rule that its text stands for.
+//! A schedule as a single line, so that a case can be printed, copied and run again, and the rule that the line
+//! describes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::moments::Moments;
 use crate::{cron, window};
 
-/// A schedule, still as the texts a user would write.
+/// A schedule, as the strings that a user would write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// A cron expression: `cron 0 9 * * mon`.
@@ -45,7 +45,7 @@ pub struct PatternTexts {
     pub years: Option<String>,
 }
 
-/// The meaning of a schedule's text.
+/// The meaning of a schedule.
 #[derive(Debug)]
 pub enum Rule {
     /// Fires once for each minute of the set that the clock reaches.
@@ -69,7 +69,7 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Schedule {
-    /// Reads the texts.
+    /// Parses the strings of the schedule.
     pub fn rule(&self) -> Result<Rule, Unreadable> {
         let rule = match self {
             Schedule::Cron(text) => cron::read(text).map(|(moments, fixed)| {
@@ -86,8 +86,8 @@ impl Schedule {
 }
 
 impl Rule {
-    /// Whether a schedule that reads like this may be accepted: everything in it fires at some
-    /// time, and a window's start is not always its end.
+    /// Whether the calendar must accept this schedule: each set contains a minute, and the start of a window is not
+    /// always its end.
     ///
     /// An all-day window starts and ends every midnight.
     #[must_use]

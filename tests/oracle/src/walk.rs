@@ -1,6 +1,6 @@
 //! Evaluates schedules over a period: one walk, many schedules.
 //!
-//! The walk is the cost, so all schedules of a zone are watched in the same one.
+//! The walk is the main cost, so one walk evaluates all schedules of a zone.
 
 use crate::line::{DAY, Line, MINUTE, Step};
 use crate::moments::{Day, Moments};
@@ -11,18 +11,18 @@ use crate::schedule::Rule;
 pub struct Flip {
     /// The instant.
     pub at: i64,
-    /// Whether it is open from now on.
+    /// Whether the window is open from this instant on.
     pub opens: bool,
 }
 
 /// The events and states of a schedule in `[from, to)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Observation {
-    /// The instants at which it fired.
+    /// The instants of the firings.
     Firings(Vec<i64>),
     /// A window's state just before `from`, and its changes.
     Window {
-        /// Whether it was open.
+        /// Whether the window was open just before `from`.
         open_before: bool,
         /// The changes of state.
         flips: Vec<Flip>,
@@ -43,7 +43,7 @@ pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Observat
     watchers.into_iter().map(Watcher::into_observation).collect()
 }
 
-/// A set with the result for the last requested day.
+/// A set with the cached result for the last requested day.
 struct DayLookup<'a> {
     moments: &'a Moments,
     day: i64,
@@ -157,8 +157,8 @@ impl<'a> Watcher<'a> {
 
 /// Open when the last start is at or after the last end.
 ///
-/// Comparing civil times is enough: a later civil time is never reached at an earlier instant, so
-/// the order by (instant, civil time) is the order by civil time.
+/// Comparing civil times is sufficient: a later civil time is never reached at an earlier instant, so the order by
+/// (instant, civil time) equals the order by civil time.
 pub(crate) fn is_open(last_start: Option<i64>, last_end: Option<i64>) -> bool {
     last_start.is_some() && last_start >= last_end
 }

@@ -1,5 +1,4 @@
-//! The texts of daily windows and patterns, read plainly: for each value of a field, is it in the
-//! list?
+//! A plain parser of daily windows and patterns: tests whether each value of a field is in the list.
 
 use crate::cron::time_of_day;
 use crate::line::{DAY, MINUTE};
@@ -23,8 +22,7 @@ pub(crate) const MONTHS: [&str; 12] = [
 pub(crate) const WEEKDAYS: [&str; 7] =
     ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
-/// Every day at one time. `24:00` is the next day's first minute, and as every day has one, it is
-/// simply `00:00`.
+/// Every day at one time. `24:00` is the next day's first minute, so it equals `00:00` of every day.
 pub(crate) fn daily(text: &str) -> Option<Moments> {
     let time = time_of_day(text)? % DAY;
     Some(Moments {
@@ -37,7 +35,7 @@ pub(crate) fn daily(text: &str) -> Option<Moments> {
     })
 }
 
-/// The minutes a pattern names.
+/// The minutes in a pattern.
 pub(crate) fn pattern(texts: &PatternTexts) -> Moments {
     let minutes = texts.minutes.as_deref().unwrap_or("0");
     let hours = texts.hours.as_deref().unwrap_or("0");
@@ -73,7 +71,7 @@ fn lists(list: &str, value: i64) -> bool {
     list.split(',').any(|item| item.trim().parse() == Ok(value))
 }
 
-/// Whether a list has the name at this place, in full or by its first three letters.
+/// Whether a list contains the name at this index, in full or by its first three characters.
 fn names(list: &str, place: i64, names: &[&str]) -> bool {
     let Some(name) = usize::try_from(place).ok().and_then(|place| names.get(place)) else {
         return false;

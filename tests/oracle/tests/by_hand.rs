@@ -1,4 +1,4 @@
-//! The oracle itself, held against instants worked out by hand.
+//! The oracle itself, compared with instants that were computed by hand.
 
 #![expect(
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ fn seconds(texts: &[&str]) -> Vec<i64> {
     texts.iter().map(|text| second(text)).collect()
 }
 
-/// The events and states in a zone from one instant up to another one.
+/// The events and states in a zone between two instants.
 fn observed(zone: &str, (from, to): (&str, &str), schedule: &str) -> Observation {
     let line = Line::named(zone).unwrap();
     observe(&line, second(from), second(to), &[&rule(schedule)]).remove(0)
@@ -37,7 +37,7 @@ fn firings(zone: &str, period: (&str, &str), schedule: &str) -> Vec<i64> {
     }
 }
 
-/// Each schedule fires so often in a time of UTC.
+/// Checks the number of firings of each schedule in a period in UTC.
 #[track_caller]
 fn assert_counts(period: (&str, &str), schedules: &[(&str, usize)]) {
     for (schedule, count) in schedules {
@@ -119,8 +119,8 @@ fn an_all_day_window_never_changes() {
 
 #[test]
 fn a_skipped_day_collapses_into_one_instant() {
-    // Apia had no 30 December 2011: 29 December 24:00 (UTC-10) is 31 December 00:00 (UTC+14),
-    // at 2011-12-30T10:00Z. The run of the 30th is caught up then; the 31st has its own, at 19:00Z.
+    // Apia had no 30 December 2011: 29 December 24:00 (UTC-10) is 31 December 00:00 (UTC+14), at 2011-12-30T10:00Z. The
+    // run of the 30th is caught up then; the run of the 31st is at 19:00Z.
     let days = ("2011-12-29T11:00:00Z", "2011-12-31T10:00:00Z");
     assert_eq!(
         firings("Pacific/Apia", days, "cron 0 9 * * *"),
@@ -216,7 +216,7 @@ fn the_rarest_firings_are_found_across_2100() {
 }
 
 #[test]
-fn a_schedule_is_printed_as_it_is_read() {
+fn a_printed_schedule_reads_back() {
     for line in [
         "cron 0  9 * * mon",
         "daily 22:00 24:00",

@@ -1,4 +1,4 @@
-//! The ground the oracle walks on: its step divides every offset and every clock change.
+//! The grid of the oracle's walk: its step divides every offset and every clock change.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 
@@ -40,8 +40,8 @@ fn every_offset_and_every_change_from_1970_to_2100_lies_on_the_grid() {
     assert_eq!(odd_zones, [ODD_ZONE]);
 }
 
-/// Before 1970 the oracle looks only for the event before a year. There a change may
-/// fall between minutes only if an offset gives it away.
+/// Before 1970, the oracle only searches for the last event before a year. There, a change may fall between minutes
+/// only if an offset shows that.
 #[test]
 fn before_1970_a_change_off_the_minute_has_an_offset_off_the_minute() {
     for name in zone_names() {

@@ -1,31 +1,31 @@
-//! A case: one autoscaler over a span of time, in the words both sides share. What either makes of it is for
-//! others.
+//! A case: one autoscaler over a period, in the terms that Kubernetes and Almanac share. `kubernetes` and the tests run
+//! the cases.
 
 use std::fmt;
 
-/// The window of scaling down where a case has none, in seconds, on both sides.
+/// The default window of scaling down in seconds, for Kubernetes and Almanac.
 pub const DEFAULT_DOWN_WINDOW: u32 = 300;
 
-/// As long as any window of a case, in seconds.
-pub const LONGEST_WINDOW: u32 = 600;
+/// The maximum window in a case, in seconds.
+pub const MAX_WINDOW: u32 = 600;
 
-/// As long as any period of a policy of a case, in seconds.
-pub const LONGEST_PERIOD: u32 = 600;
+/// The maximum period of a policy in a case, in seconds.
+pub const MAX_PERIOD: u32 = 600;
 
-/// One autoscaler over a span of time.
+/// One autoscaler over a period.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Case {
     /// The lower bound.
     pub minimum: u32,
     /// The upper bound.
     pub maximum: u32,
-    /// The replicas in the target's spec at the beginning.
+    /// The replicas in the target's spec at the start.
     pub replicas: u32,
     /// The tolerated deviation of a metric from its target, in thousandths of the target.
     pub tolerance: u32,
-    /// Whether the target's status follows its spec one step late, or at once.
+    /// Whether the target's status follows its spec one step late, and not immediately.
     pub is_behind: bool,
-    /// For how many seconds after a write of our own another writer is let be.
+    /// The number of seconds after an own write during which the autoscaler keeps a change by another field manager.
     pub query_period: u32,
     /// The number of the target's replicas that are not ready.
     pub unready: u32,
@@ -39,14 +39,14 @@ pub struct Case {
     pub steps: Vec<Step>,
 }
 
-/// The behavior of scaling in one direction. A `None` is not written.
+/// The behavior of scaling in one direction. A `None` is absent in the spec.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// The stabilization window, in seconds.
     pub window: Option<u32>,
     /// The policy that applies.
     pub select: Option<Select>,
-    /// The allowed changes, each within a time.
+    /// The allowed changes, each within a period.
     pub policies: Vec<Policy>,
 }
 
@@ -59,12 +59,12 @@ pub enum Select {
     Disabled,
 }
 
-/// The allowed change within a time.
+/// A policy: the allowed change within a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
     /// The allowed change.
     pub amount: Amount,
-    /// Within how many seconds.
+    /// The period in seconds.
     pub period: u32,
 }
 
@@ -82,14 +82,14 @@ pub enum Amount {
 pub struct Metric {
     /// The comparison with the target.
     pub kind: MetricKind,
-    /// With what, in thousandths.
+    /// The target, in thousandths.
     pub target: u32,
 }
 
 /// The comparison of a metric with its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricKind {
-    /// With the target itself; the replicas there are change it.
+    /// With the target itself; the current replicas change the recommendation.
     Value,
     /// With the target for each replica.
     AverageValue,
@@ -98,17 +98,17 @@ pub enum MetricKind {
 /// One reconciliation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Seconds since the beginning of the case.
+    /// Seconds since the start of the case.
     pub second: u32,
-    /// The sample of each metric, in thousandths; `None` where it has no answer.
+    /// The sample of each metric, in thousandths; `None` without a sample.
     pub samples: Vec<Option<u32>>,
     /// The replicas that another client has just set.
     pub written: Option<u32>,
 }
 
 impl Case {
-    /// A case without limits, for tests that set only what they are about: one metric, and a target of one for
-    /// each replica, so that what is measured is what is recommended.
+    /// A case without limits, for tests that set only the relevant fields. It has one metric with a target of one for
+    /// each replica, so that the recommendation equals the sample.
     #[must_use]
     pub fn following(replicas: u32, recommended: &[(u32, u32)]) -> Case {
         let steps = recommended.iter().map(|&(second, replicas)| Step {
@@ -132,7 +132,7 @@ impl Case {
     }
 }
 
-/// A case as a person reads it, on several lines.
+/// A readable form of a case, on several lines.
 impl fmt::Display for Case {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Case { minimum, maximum, replicas, tolerance, .. } = self;
@@ -140,7 +140,11 @@ impl fmt::Display for Case {
             formatter,
             "{replicas} replicas, bounds {minimum} to {maximum}, tolerance 0.{tolerance:03}"
         )?;
-        writeln!(formatter, "status {}", if self.is_behind { "one step late" } else { "at once" })?;
+        writeln!(
+            formatter,
+            "status {}",
+            if self.is_behind { "one step late" } else { "immediately" }
+        )?;
         for (direction, rules) in [("up", &self.up), ("down", &self.down)] {
             let Rules { window, select, policies } = rules;
             writeln!(

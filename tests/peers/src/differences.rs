@@ -1,31 +1,31 @@
-//! The intended differences of our autoscaler from Kubernetes, each with a case that shows it: the answer of
-//! Kubernetes, and ours.
+//! The intended differences between Almanac's autoscaler and Kubernetes. Each has a case with the result of Kubernetes,
+//! and that of Almanac.
 
 use crate::case::{Amount, Case, Metric, MetricKind, Policy, Rules, Select, Step};
 
-/// A case in which the answers differ, and are meant to.
+/// An intended difference between the results, with a case.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// The name of the difference.
     pub name: &'static str,
-    /// A case of it.
+    /// A case with this difference.
     pub case: Case,
-    /// The answer of Kubernetes.
+    /// The replicas after each step with Kubernetes.
     pub kubernetes: Vec<u32>,
-    /// Our answer.
+    /// The replicas after each step with Almanac.
     pub ours: Vec<u32>,
 }
 
-/// All of them.
+/// All intended differences.
 #[must_use]
 pub fn differences() -> Vec<Difference> {
-    let mut all = of_history();
-    all.extend(of_limits());
-    all.extend(of_metrics());
+    let mut all = history_differences();
+    all.extend(limit_differences());
+    all.extend(metric_differences());
     all
 }
 
-fn of_history() -> Vec<Difference> {
+fn history_differences() -> Vec<Difference> {
     vec![
         Difference {
             name: "A recommendation applies until the next one",
@@ -55,7 +55,7 @@ fn of_history() -> Vec<Difference> {
     ]
 }
 
-fn of_limits() -> Vec<Difference> {
+fn limit_differences() -> Vec<Difference> {
     vec![
         Difference {
             name: "No policies, no limit",
@@ -73,7 +73,8 @@ fn of_limits() -> Vec<Difference> {
             ours: vec![55],
         },
         Difference {
-            // After the other writer, the period seems to have begun with fewer replicas than none.
+            // After the change by the other field manager, the computed replicas at the start of the period are
+            // negative.
             name: "More than a hundred percent allows scaling down all replicas",
             case: cut_by_another_writer(Case {
                 down: limited(Amount::Percent(200), 60),
@@ -117,7 +118,7 @@ fn of_limits() -> Vec<Difference> {
     ]
 }
 
-fn of_metrics() -> Vec<Difference> {
+fn metric_differences() -> Vec<Difference> {
     vec![
         Difference {
             name: "`Value` recommends one replica at least",

@@ -1,5 +1,5 @@
-//! The results of Kubernetes' own libraries for CEL for a thousand expressions over two dozen clusters, recorded, so
-//! that ours can be compared with them where there is no Go.
+//! The results of Kubernetes' own libraries for CEL for a thousand expressions over two dozen clusters. The results are
+//! recorded, so that a comparison does not require Go.
 //!
 //! Some expressions are written manually: every function and operator, and names that are neither. The others are
 //! generated from a seed.
@@ -19,17 +19,17 @@ pub use random::random_expression;
 
 /// The number of random expressions.
 const RANDOM: usize = 400;
-/// Their seed.
+/// The seed of the random expressions.
 const SEED: u64 = 20_261_122;
-/// The number of clusters to evaluate them over.
+/// The number of clusters to evaluate the expressions over.
 const CLUSTERS: usize = 24;
 
-/// The file of the record, in the folder of this package.
+/// The file of the record, in the directory of this package.
 pub const EXPRESSIONS_RECORD: &str = "expressions.txt";
 
 const TITLE: &str = "# Kubernetes' answers to expressions. Written by: cargo xtask peers";
 
-/// All expressions, in the order of the record's answers.
+/// All expressions, in the order of the record.
 #[must_use]
 pub fn expressions() -> Vec<String> {
     let written = include_str!("expressions/written.txt").lines();
@@ -43,7 +43,7 @@ pub fn clusters() -> Vec<Value> {
     (0..CLUSTERS).map(cluster).collect()
 }
 
-/// The scores of a cluster in the object of a name.
+/// The scores of a cluster in the object with this name.
 #[must_use]
 pub fn scores_of(cluster: &str, object: &str) -> Option<Vec<(&'static str, i32)>> {
     let number = cluster.strip_prefix('c')?.parse::<i32>().ok()?;
@@ -54,7 +54,7 @@ pub fn scores_of(cluster: &str, object: &str) -> Option<Vec<(&'static str, i32)>
     }
 }
 
-/// One cluster. Each lacks something, or has it in another form.
+/// The cluster with this number. Each cluster lacks some fields, or has fields in another form.
 fn cluster(number: usize) -> Value {
     let mut labels = json!({ "example.com/tier": "gold" });
     if !number.is_multiple_of(3) {
@@ -102,19 +102,19 @@ fn cluster(number: usize) -> Value {
     json!({ "metadata": metadata, "spec": spec, "status": status })
 }
 
-/// Recorded answers.
+/// The recorded results of Kubernetes for all expressions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExpressionsRecord {
-    /// The version of Kubernetes whose answers these are.
+    /// The version of Kubernetes that computed the results.
     pub kubernetes: String,
-    /// A digest of the whole input.
+    /// A digest of all expressions and clusters.
     pub digest: String,
-    /// For each expression a letter for each cluster: `t`, `f`, `e` for an error, `o` for a result that is not a
-    /// boolean; `!` for one that does not compile.
+    /// For each expression a character for each cluster: `t`, `f`, `e` for an error, `o` for a result that is not a
+    /// boolean. `!` is an expression that does not compile.
     pub answers: Vec<String>,
 }
 
-/// The whole input.
+/// The input of `kubernetes/cel`: all expressions and clusters.
 fn input() -> Value {
     let clusters = clusters();
     let mut scores = json!({});
@@ -129,7 +129,7 @@ fn input() -> Value {
     json!({ "clusters": clusters, "scores": scores, "expressions": expressions() })
 }
 
-/// A digest of the whole input.
+/// A digest of all expressions and clusters.
 #[must_use]
 pub fn expressions_digest() -> String {
     Record::digest_of([&input()])
@@ -140,11 +140,11 @@ pub fn ask_expressions() -> Result<Vec<String>> {
     let answers = String::from_utf8(run("cel", &input().to_string())?)?;
     let answers: Vec<String> = answers.lines().map(str::to_owned).collect();
     let expected = expressions().len();
-    ensure!(answers.len() == expected, "{expected} expressions have {} answers", answers.len());
+    ensure!(answers.len() == expected, "{expected} expressions have {} results", answers.len());
     Ok(answers)
 }
 
-/// One line for each expression; an answer that is the same for all clusters is written once.
+/// One line for each expression; a result that is equal for all clusters is written once.
 impl fmt::Display for ExpressionsRecord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ExpressionsRecord { kubernetes, digest, answers } = self;

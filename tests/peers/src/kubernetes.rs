@@ -1,5 +1,5 @@
-//! A case in the format of Kubernetes, and Kubernetes' answers. Where the same fields behave differently, the case is
-//! adjusted so that both behave in the same way: each [`Adjustment`] is named.
+//! A case in the format of Kubernetes, and the results of Kubernetes. Where the same fields behave differently, an
+//! [`Adjustment`] of the case makes both behave in the same way.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,29 +9,27 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::case::{
-    Amount, Case, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Rules, Select, Step,
-};
+use crate::case::{Amount, Case, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Rules, Select, Step};
 
-/// The adjustment of a case after which Kubernetes behaves as we do.
+/// A change to a case that makes Kubernetes behave like Almanac.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Adjustment {
-    /// We limit nothing where there are no policies. Kubernetes has policies of its own then, so it is given
-    /// one that allows everything.
+    /// Without policies, Almanac sets no limit, and Kubernetes uses default policies. So Kubernetes gets a policy that
+    /// allows any change.
     NoPolicyNoLimit,
-    /// Our history begins empty, and that of Kubernetes with the replicas there are. So Kubernetes sees the
-    /// target for the first time when that is longer ago than every window.
+    /// The history of Almanac starts empty, and that of Kubernetes with the current replicas. So the first observation
+    /// of Kubernetes is older than every window.
     HistoryBeginsEmpty,
-    /// With us a recommendation holds until the next one. With Kubernetes it counts from the instant at which
-    /// it was given, so it is given again just before the next one.
+    /// In Almanac, a recommendation lasts until the next recommendation. In Kubernetes, a recommendation applies only
+    /// at its own instant, so it is repeated just before the next recommendation.
     RecommendationsHold,
-    /// We keep a scaling for as long as any policy needs it. Kubernetes drops a scaling up when no policy of scaling
-    /// up needs it any more, and vice versa. So it is given a policy that needs all of them and never decides.
+    /// Almanac keeps a past scaling as long as any policy needs it. Kubernetes drops a past scale-up when no policy for
+    /// scaling up needs it, and vice versa. So Kubernetes gets a policy that needs all past scalings and never decides.
     CountsBothDirections,
 }
 
 impl Adjustment {
-    /// All that are needed for the same answers.
+    /// All adjustments that equal results require.
     pub const ALL: [Adjustment; 4] = [
         Adjustment::NoPolicyNoLimit,
         Adjustment::HistoryBeginsEmpty,
@@ -40,7 +38,7 @@ impl Adjustment {
     ];
 }
 
-/// More than any case may have, and far from where a number of 32 bits ends.
+/// More than the maximum in any case, and far below the maximum of a number of 32 bits.
 const ENDLESS: i32 = 1_000_000;
 
 /// The case as one line for the program in `kubernetes/hpa`.
@@ -60,7 +58,7 @@ pub fn for_kubernetes(case: &Case, adjustments: &[Adjustment]) -> Value {
             },
         },
         "replicas": case.replicas,
-        "seenBefore": if adjustments.contains(&Adjustment::HistoryBeginsEmpty) { LONGEST_WINDOW + 1 } else { 0 },
+        "seenBefore": if adjustments.contains(&Adjustment::HistoryBeginsEmpty) { MAX_WINDOW + 1 } else { 0 },
         "holds": adjustments.contains(&Adjustment::RecommendationsHold),
         "behind": case.is_behind,
         "unready": case.unready,
@@ -90,11 +88,11 @@ fn rules(rules: &Rules, tolerance: u32, adjustments: &[Adjustment]) -> Value {
         .collect();
     if policies.is_empty() {
         if adjustments.contains(&Adjustment::NoPolicyNoLimit) {
-            policies.push(policy("Pods", ENDLESS, LONGEST_PERIOD));
+            policies.push(policy("Pods", ENDLESS, MAX_PERIOD));
         }
     } else if adjustments.contains(&Adjustment::CountsBothDirections) {
         let never_decides = if rules.select == Some(Select::Min) { ENDLESS } else { -ENDLESS };
-        policies.push(policy("Pods", never_decides, LONGEST_PERIOD));
+        policies.push(policy("Pods", never_decides, MAX_PERIOD));
     }
     if !policies.is_empty() {
         written["policies"] = json!(policies);
@@ -128,19 +126,19 @@ fn step(step: &Step) -> Value {
     written
 }
 
-/// The replicas after each step of each case, as the code of Kubernetes computes them. Requires Go, and the first time a
-/// minute or two to compile that code.
+/// The replicas after each step of each case, as the code of Kubernetes computes them. Requires Go. The first run takes
+/// a minute or two to compile the code.
 pub fn run_kubernetes(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
     let input: String = cases.iter().map(|case| case.to_string() + "\n").collect();
     let answers: Vec<Vec<u32>> = serde_json::Deserializer::from_slice(&run("hpa", &input)?)
         .into_iter()
         .collect::<Result<_, _>>()
-        .context("failed to understand the answers of tests/peers/kubernetes/hpa")?;
-    ensure!(answers.len() == cases.len(), "{} cases have {} answers", cases.len(), answers.len());
+        .context("failed to parse the results of tests/peers/kubernetes/hpa")?;
+    ensure!(answers.len() == cases.len(), "{} cases have {} results", cases.len(), answers.len());
     Ok(answers)
 }
 
-/// The output of a program in `kubernetes` for an input. It is compiled with the modules of the control plane.
+/// The output of a program in `kubernetes` for an input. The program is compiled with the modules of the control plane.
 pub(crate) fn run(program: &str, input: &str) -> Result<Vec<u8>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes");
     let mut started = Command::new("go")
@@ -148,7 +146,7 @@ pub(crate) fn run(program: &str, input: &str) -> Result<Vec<u8>> {
         .arg(format!("-modfile={}", modules().display()))
         .arg(format!("./{program}"))
         .current_dir(here)
-        // As the control plane is built, so that what was compiled for it counts.
+        // The same settings as for the control plane, so that Go reuses compiled packages.
         .env("CGO_ENABLED", "0")
         .env_remove("GOOS")
         .env_remove("GOARCH")

@@ -1,16 +1,17 @@
-//! The answers of Kubernetes' own `HorizontalPodAutoscaler` controller to thousands of cases, and of its libraries
-//! for CEL to a thousand expressions. They are recorded so that ours can be compared with them where there is no Go.
+//! The results of Kubernetes' own `HorizontalPodAutoscaler` controller for thousands of cases, and of its libraries for
+//! CEL for a thousand expressions. The results are recorded, so that a comparison with Almanac's results does not
+//! require Go.
 //!
-//! - A [`Case`] is one autoscaler over a span of time. [`random_case`] makes one of a seed and a number.
-//! - [`for_kubernetes`] writes it in the format of Kubernetes. Where the same fields behave differently, an
+//! - A [`Case`] is one autoscaler over a period. [`random_case`] builds a case from a seed and a number.
+//! - [`for_kubernetes`] writes a case in the format of Kubernetes. Where the same fields behave differently, an
 //!   [`Adjustment`] of the case makes both behave in the same way.
-//! - `kubernetes/hpa` answers it with the code of Kubernetes; [`run_kubernetes`] runs that program.
-//! - A [`Record`] is the answers in a file, with the data that show whether they are still current.
+//! - `kubernetes/hpa` runs a case with the code of Kubernetes; [`run_kubernetes`] runs that program.
+//! - A [`Record`] contains the results, with the data that show whether the results are current.
 //!
-//! - [`expressions`] are evaluated over [`clusters`]; `kubernetes/cel` does so with the code of Kubernetes, and an
-//!   [`ExpressionsRecord`] is the answers in a file.
+//! - [`expressions`] are evaluated over [`clusters`]. `kubernetes/cel` does so with the code of Kubernetes, and an
+//!   [`ExpressionsRecord`] contains the results.
 //!
-//! The callers, which have an autoscaler to compare, do the comparison.
+//! The tests of this package compare Almanac with the records.
 
 mod case;
 mod differences;
@@ -20,8 +21,8 @@ mod random;
 mod record;
 
 pub use case::{
-    Amount, Case, DEFAULT_DOWN_WINDOW, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Policy,
-    Rules, Select, Step,
+    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy, Rules,
+    Select, Step,
 };
 pub use differences::{Difference, differences};
 pub use expressions::{
@@ -38,11 +39,11 @@ pub const CASES: usize = 4_000;
 /// The seed of the recorded cases.
 pub const SEED: u64 = 20_261_121;
 
-/// The file of the record, in the folder of this package.
+/// The file of the record, in the directory of this package.
 pub const RECORD: &str = "kubernetes.txt";
 
-/// All cases for Kubernetes, in the order of the record's answers: random cases, adjusted so that it behaves as we
-/// do, then the differences, unchanged.
+/// All cases for Kubernetes, in the order of the record: first the random cases, adjusted so that Kubernetes behaves
+/// like Almanac, then the differences, unchanged.
 #[must_use]
 pub fn requests(seed: u64, cases: usize) -> Vec<serde_json::Value> {
     let random =

@@ -24,7 +24,7 @@ fn record_expressions() -> Result<()> {
         .with_context(|| format!("failed to write {}", file.display()))?;
     let version = record.kubernetes;
     println!(
-        "tests/peers/{EXPRESSIONS_RECORD}: {count} expressions, as Kubernetes {version} answers them"
+        "tests/peers/{EXPRESSIONS_RECORD}: {count} expressions, evaluated by Kubernetes {version}"
     );
     Ok(())
 }
@@ -43,7 +43,7 @@ fn record_autoscalers() -> Result<()> {
     fs::write(&file, record.to_string())
         .with_context(|| format!("failed to write {}", file.display()))?;
     println!(
-        "tests/peers/{RECORD}: {} cases, {steps} steps, as Kubernetes {} answers them",
+        "tests/peers/{RECORD}: {} cases, {steps} steps, computed by Kubernetes {}",
         requests.len(),
         record.kubernetes
     );

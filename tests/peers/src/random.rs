@@ -1,24 +1,24 @@
-//! Random cases. They are of a kind in which both sides must agree in every step: what they mean differently
-//! and no adjustment can make equal does not occur in them.
+//! Random cases. Kubernetes and Almanac must agree in every step of each case, so the cases avoid differences that no
+//! adjustment can remove.
 
 use fastrand::Rng;
 
 use crate::case::{
-    Amount, Case, DEFAULT_DOWN_WINDOW, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Policy,
-    Rules, Select, Step,
+    Amount, Case, DEFAULT_DOWN_WINDOW, MAX_PERIOD, MAX_WINDOW, Metric, MetricKind, Policy, Rules,
+    Select, Step,
 };
 
-/// The case of a number under a seed: the same one in every run.
+/// The case for a number and a seed: the same case in every run.
 #[must_use]
 pub fn random_case(seed: u64, number: usize) -> Case {
     let mut rng =
         Rng::with_seed(seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    // One in four is about what metrics come to, the others about what becomes of it over time.
-    if rng.u8(..4) == 0 { of_formulas(&mut rng) } else { of_time(&mut rng) }
+    // A quarter of the cases test the recommendations of metrics, the others the effect of recommendations over time.
+    if rng.u8(..4) == 0 { formula_case(&mut rng) } else { time_case(&mut rng) }
 }
 
-/// Several metrics of all kinds, nearly nothing that limits, few steps.
-fn of_formulas(rng: &mut Rng) -> Case {
+/// A case with several metrics of all kinds, hardly any limits, and few steps.
+fn formula_case(rng: &mut Rng) -> Case {
     let metrics: Vec<_> = (0..rng.usize(1..=3)).map(|_| metric(rng)).collect();
     let maximum = rng.u32(500..=5_000);
     let replicas = rng.u32(1..=60);
@@ -45,15 +45,16 @@ fn of_formulas(rng: &mut Rng) -> Case {
     }
 }
 
-/// One metric (or two), windows, policies and bounds, many steps.
-fn of_time(rng: &mut Rng) -> Case {
+/// A case with one or two metrics, windows, policies, bounds, and many steps.
+fn time_case(rng: &mut Rng) -> Case {
     let maximum = *one_of(rng, &[10, 30, 100, 400]);
     let minimum = if rng.bool() { 1 } else { rng.u32(1..=maximum) };
     let has_two = rng.u8(..8) == 0;
     let metrics: Vec<_> = (0..=usize::from(has_two)).map(|_| metric(rng)).collect();
     // Of several recommendations, Kubernetes always takes the largest.
     let up = rules(rng, has_two, 300);
-    // More than all cannot go; what Kubernetes makes of that is one of the differences.
+    // A scale-down cannot remove more than all replicas; the result of Kubernetes for such policies is one of the
+    // differences.
     let down = rules(rng, has_two, 100);
     let steps = steps(rng, &metrics, &up, &down, minimum, maximum);
     Case {
@@ -72,7 +73,7 @@ fn of_time(rng: &mut Rng) -> Case {
 }
 
 fn metric(rng: &mut Rng) -> Metric {
-    // Mostly each replica takes its share, as the metrics of schedules have it.
+    // Most metrics have a target for each replica, as usual for schedules.
     if rng.u8(..4) == 0 {
         let target = if rng.bool() { 16 * rng.u32(1..=3_000) } else { *one_of(rng, &LARGE_PRIMES) };
         return Metric { kind: MetricKind::Value, target };
@@ -86,12 +87,13 @@ fn metric(rng: &mut Rng) -> Metric {
     Metric { kind: MetricKind::AverageValue, target }
 }
 
-/// Primes above any number of replicas: a product of replicas and a part of one of these is never whole.
+/// Primes above the maximum number of replicas. Replicas multiplied by a fraction with such a denominator are never an
+/// integer.
 const LARGE_PRIMES: [u32; 3] = [7_919, 10_007, 49_999];
 
-/// A sample of a metric that multiplies the current replicas: near its target, or it would grow without limit.
-/// Kubernetes multiplies in binary fractions, in which 75 times 1.36 is a little more than 102; that is one of the
-/// differences. So it is sixteenths, which are exact, or a product that is not whole.
+/// A sample of a metric that multiplies the current replicas. The sample is near its target, because the replicas would
+/// otherwise grow without limit. Kubernetes multiplies binary fractions: 75 times 1.36 is a little more than 102. That
+/// is one of the differences. So the ratio is in sixteenths, which are exact, or the product is not an integer.
 fn multiple(rng: &mut Rng, target: u32) -> u32 {
     if target.is_multiple_of(16) {
         target / 16 * rng.u32(5..=29)
@@ -126,8 +128,8 @@ fn rules(rng: &mut Rng, only_largest: bool, most_percent: u32) -> Rules {
     let window = match rng.u8(..6) {
         0 => None,
         1 => Some(0),
-        2 => Some(*one_of(rng, &[1, 15, 60, 300, LONGEST_WINDOW])),
-        _ => Some(rng.u32(0..=LONGEST_WINDOW)),
+        2 => Some(*one_of(rng, &[1, 15, 60, 300, MAX_WINDOW])),
+        _ => Some(rng.u32(0..=MAX_WINDOW)),
     };
     let select = match rng.u8(..16) {
         0 => Some(Select::Disabled),
@@ -148,13 +150,12 @@ fn policy(rng: &mut Rng, most_percent: u32) -> Policy {
     } else {
         Amount::Percent(percent(rng, most_percent))
     };
-    let period =
-        if rng.bool() { rng.u32(1..=LONGEST_PERIOD) } else { *one_of(rng, &[1, 15, 60, 300]) };
+    let period = if rng.bool() { rng.u32(1..=MAX_PERIOD) } else { *one_of(rng, &[1, 15, 60, 300]) };
     Policy { amount, period }
 }
 
-/// A percentage of which Kubernetes takes the same part as we do. It calculates in binary fractions, in which ten
-/// percent of fifty are a little more than five; that is one of the differences.
+/// A percentage with the same result in Kubernetes and Almanac. Kubernetes calculates with binary fractions: ten
+/// percent of fifty are a little more than five. That is one of the differences.
 fn percent(rng: &mut Rng, most: u32) -> u32 {
     loop {
         let percent = match rng.u8(..4) {
@@ -163,14 +164,14 @@ fn percent(rng: &mut Rng, most: u32) -> u32 {
             2 => rng.u32(100..=most),
             _ => rng.u32(1..=100),
         };
-        if (1..=LARGEST_START).all(|start| is_same_part(start, percent)) {
+        if (1..=MAX_START).all(|start| is_same_part(start, percent)) {
             return percent;
         }
     }
 }
 
-/// At least as many replicas as a period of a policy begins with.
-const LARGEST_START: u32 = 2_000;
+/// The minimum number of replicas at the start of a period of a policy.
+const MAX_START: u32 = 2_000;
 
 fn is_same_part(start: u32, percent: u32) -> bool {
     let (whole, part) = (f64::from(start), f64::from(percent) / 100.0);
@@ -181,8 +182,8 @@ fn is_same_part(start: u32, percent: u32) -> bool {
         && is_near((whole * (1.0 - part)).max(0.0).floor(), less)
 }
 
-/// Calm stretches, sudden jumps, slopes and swings; instants that are often just at, before or after the end of
-/// a window or a period.
+/// Steps with constant values, sudden jumps, slopes and swings. Many instants are just at, before or after the end of a
+/// window or a period.
 fn steps(
     rng: &mut Rng,
     metrics: &[Metric],
@@ -236,7 +237,7 @@ fn next_second(rng: &mut Rng, now: u32, pace: u32, spans: &[u32], steps: &[Step]
             end.checked_sub(1).filter(|second| *second > now).unwrap_or(regular)
         }
         1 => {
-            let most = if rng.u8(..4) == 0 { LONGEST_WINDOW } else { 30 };
+            let most = if rng.u8(..4) == 0 { MAX_WINDOW } else { 30 };
             now + rng.u32(1..=most)
         }
         _ => regular,

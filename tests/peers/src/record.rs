@@ -1,5 +1,5 @@
-//! The record: Kubernetes' answers in a file, with the seed of the cases, the version of Kubernetes and a digest of
-//! the cases. So nothing is compared with the answers to other cases.
+//! The record: the results of Kubernetes in a file, with the seed of the cases, the version of Kubernetes and a digest
+//! of the cases. The digest prevents a comparison with results for other cases.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 const TITLE: &str = "# Kubernetes' answers to random cases. Written by: cargo xtask peers";
 
-/// Recorded answers.
+/// The recorded results of Kubernetes for all cases.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// The version of Kubernetes whose answers these are.
+    /// The version of Kubernetes that computed the results.
     pub kubernetes: String,
     /// The seed of the random cases.
     pub seed: u64,
-    /// A digest of all cases.
+    /// A digest of all cases, from [`Self::digest_of`].
     pub digest: String,
     /// The replicas after each step of each case, in order.
     pub answers: Vec<Vec<u32>>,
@@ -43,7 +43,7 @@ impl Record {
     }
 }
 
-/// One line for each case; an answer that stays is written once, with how many steps it stays.
+/// One line for each case; equal results of consecutive steps are written once, with the number of steps.
 impl fmt::Display for Record {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Record { kubernetes, seed, digest, answers } = self;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written() {
+    fn a_written_record_reads_back() {
         let text = record().to_string();
         assert!(text.ends_with("\n5\n3*3 40 3\n"), "{text}");
         assert_eq!(text.parse(), Ok(record()));

@@ -1,5 +1,5 @@
-//! Our expressions against the results of the code of Kubernetes: every result must be the same, but for the intended
-//! differences. The results are recorded; `cargo xtask peers` records them again.
+//! Almanac's expressions compared with the code of Kubernetes: every result must be equal, except for the intended
+//! differences. The results are recorded; `cargo xtask peers` records the results again.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use almanac_peers::{
     version,
 };
 
-/// A difference that is meant: the expressions, what we answer, and why.
+/// An intended difference: the expressions, Almanac's result, and the reason.
 struct Difference {
     why: &'static str,
     expressions: &'static [&'static str],
@@ -25,7 +25,7 @@ struct Difference {
 
 const DIFFERENCES: &[Difference] = &[
     Difference {
-        why: "texts are not formatted",
+        why: "strings are not formatted",
         expressions: &["'%s'.format(['a']) == 'a'", "format.named('dns1123Label').hasValue()"],
     },
     Difference {
@@ -37,7 +37,7 @@ const DIFFERENCES: &[Difference] = &[
         expressions: &["1 < 1.5", "1u < 2", "2 > 1u", "1.5 > 1", "1 <= 1.0 && 1 >= 1.0"],
     },
     Difference {
-        why: "nothing is known of the items of an empty list",
+        why: "the types of items of an empty list are unknown",
         expressions: &["[].map(y, y + dyn(1)) == ['a']"],
     },
     Difference {
@@ -120,7 +120,7 @@ fn record() -> ExpressionsRecord {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Our answer, in the letters of the record.
+/// The result of Almanac, in the characters of the record.
 fn ours(expression: &str, objects: &[(String, Document)]) -> String {
     let Ok(compiled) = Expression::compile(expression) else { return "!".to_owned() };
     let letters = objects.iter().map(|(name, object)| {
@@ -151,7 +151,7 @@ fn the_record_matches_the_current_expressions() {
 }
 
 #[test]
-fn every_answer_is_that_of_kubernetes_but_for_the_differences_that_are_meant() {
+fn every_result_equals_that_of_kubernetes_except_for_intended_differences() {
     let (objects, record) = (objects(), record());
     let meant: BTreeMap<&str, &str> =
         DIFFERENCES.iter().flat_map(|it| it.expressions.iter().map(|one| (*one, it.why))).collect();
@@ -165,6 +165,6 @@ fn every_answer_is_that_of_kubernetes_but_for_the_differences_that_are_meant() {
             failures.push(format!("{expression}\n  Kubernetes {theirs}\n  ours       {ours}"));
         }
     }
-    assert!(failures.is_empty(), "{} answers:\n{}", failures.len(), failures.join("\n"));
+    assert!(failures.is_empty(), "{} results differ:\n{}", failures.len(), failures.join("\n"));
     assert_eq!(found, meant.len(), "a difference is in no expression of the comparison");
 }

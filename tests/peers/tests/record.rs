@@ -1,5 +1,5 @@
-//! Whether the records are current: they are of the Kubernetes version that all other tests use, and of the current
-//! cases.
+//! Whether the records are current: they must be from the Kubernetes version that all other tests use, and from the
+//! current cases.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 
@@ -15,7 +15,7 @@ fn the_record_is_of_the_kubernetes_that_the_programs_are_built_from() {
 }
 
 #[test]
-fn the_record_answers_the_cases_of_today() {
+fn the_record_is_for_the_current_cases() {
     let (record, requests) = (record(), requests(SEED, CASES));
     assert_eq!(record.seed, SEED, "run `cargo xtask peers`");
     assert_eq!(record.digest, Record::digest_of(&requests), "run `cargo xtask peers`");
@@ -27,11 +27,11 @@ fn the_record_answers_the_cases_of_today() {
 }
 
 #[test]
-fn kubernetes_still_gives_the_recorded_answer_for_every_difference() {
+fn kubernetes_still_has_the_recorded_result_for_every_difference() {
     let record = record();
-    for (difference, answer) in differences().iter().zip(&record.answers[CASES..]) {
+    for (difference, replicas) in differences().iter().zip(&record.answers[CASES..]) {
         let name = difference.name;
-        assert_eq!(*answer, difference.kubernetes, "{name}");
+        assert_eq!(*replicas, difference.kubernetes, "{name}");
         assert_ne!(difference.ours, difference.kubernetes, "{name}: no difference");
     }
 }

@@ -1,4 +1,4 @@
-//! The first two steps: the clusters of the sets that are bound, and which of them the predicates match.
+//! The first two steps: the clusters of the bound sets, and those that the predicates match.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,25 @@ use crate::expressions::Reading;
 use crate::objects::{CLUSTER_SET_LABEL, Objects, list, name_of, namespace_of};
 use crate::selector;
 
-/// The candidates of a placement, or why there are none.
+/// The candidates of a placement, or the reason for having none.
 pub(crate) enum Candidates<'o> {
-    /// In the namespace, no set that exists is bound.
+    /// No existing set is bound to the namespace.
     NothingBound,
-    /// Sets are bound, but none that the placement names.
+    /// Sets are bound, but not those that the placement names.
     NoneOfThoseNamed,
-    /// The clusters of the sets that are left, by name, with those that are being deleted; possibly none.
+    /// The clusters of the remaining sets, by name, including those that are being deleted; possibly empty.
     Clusters(Vec<&'o Value>),
 }
 
 pub(crate) fn candidates<'o>(objects: &'o Objects, placement: &Value) -> Candidates<'o> {
     let is_bound = |set: &Value| {
-        objects.of_kind("ManagedClusterSetBinding").any(|binding| {
+        objects.with_kind("ManagedClusterSetBinding").any(|binding| {
             namespace_of(binding) == namespace_of(placement)
                 && binding["spec"]["clusterSet"] == name_of(set)
         })
     };
-    let bound: Vec<_> = objects.of_kind("ManagedClusterSet").filter(|set| is_bound(set)).collect();
+    let bound: Vec<_> =
+        objects.with_kind("ManagedClusterSet").filter(|set| is_bound(set)).collect();
     if bound.is_empty() {
         return Candidates::NothingBound;
     }
@@ -36,14 +37,14 @@ pub(crate) fn candidates<'o>(objects: &'o Objects, placement: &Value) -> Candida
     if sets.is_empty() {
         return Candidates::NoneOfThoseNamed;
     }
-    let clusters = objects.of_kind("ManagedCluster");
+    let clusters = objects.with_kind("ManagedCluster");
     let clusters = clusters.filter(|it| sets.iter().any(|set| is_in(it, set)));
     let mut clusters: Vec<_> = clusters.collect();
     clusters.sort_by_key(|it| name_of(it));
     Candidates::Clusters(clusters)
 }
 
-/// Whether a cluster is being deleted: then it is out.
+/// Whether a cluster is being deleted. Such a cluster is excluded.
 pub(crate) fn is_terminating(cluster: &Value) -> bool {
     !cluster["metadata"]["deletionTimestamp"].is_null()
 }
@@ -60,14 +61,14 @@ fn is_in(cluster: &Value, set: &Value) -> bool {
     }
 }
 
-/// Whether a cluster matches, and what was read of it.
+/// Whether a cluster matches, and the expired scores that were read.
 pub(crate) struct Matched {
     pub(crate) matches: bool,
     /// The names of the objects whose scores were read, and have expired.
     pub(crate) expired: BTreeSet<String>,
 }
 
-/// Whether any of the predicates matches, if there are any.
+/// Whether any of the predicates matches; `true` without predicates.
 pub(crate) fn matched(
     objects: &Objects,
     placement: &Value,

@@ -1,6 +1,6 @@
 //! The CEL expressions of random placements, and the meaning of each.
 //!
-//! CEL is not evaluated a second time here: every expression has a function with the same result for a cluster.
+//! This crate does not evaluate CEL: every expression in the list has a function with the same result for a cluster.
 //! Expressions outside the list do not compile.
 
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::objects::{Objects, instant, list, name_of, namespace_of};
 use crate::quantity;
 
-/// An expression, and its meaning; `None` for no result, and for one that is not a boolean.
+/// An expression, and its result; `None` for an error, and for a result that is not a boolean.
 pub(crate) struct Expression {
     pub(crate) text: &'static str,
     pub(crate) holds: fn(&Reading<'_>) -> Option<bool>,
@@ -32,14 +32,14 @@ impl<'o> Reading<'o> {
         Reading { objects, cluster, now, expired: RefCell::default() }
     }
 
-    /// Whether all expressions of a selector hold, read one after the other until one does not.
+    /// Whether all expressions of a selector are true. Evaluation stops at the first expression that is not.
     pub(crate) fn all_hold(&self, selector: &Value) -> bool {
         let expressions = list(&selector["celSelector"]["celExpressions"]).iter();
         let mut known = expressions.filter_map(|it| find(it.as_str()?));
         known.all(|it| (it.holds)(self) == Some(true))
     }
 
-    /// The names of the objects with scores that were read though they have expired.
+    /// The names of the objects with expired scores that expressions have read.
     pub(crate) fn expired(self) -> BTreeSet<String> {
         self.expired.into_inner()
     }
@@ -52,9 +52,9 @@ impl<'o> Reading<'o> {
         self.cluster["metadata"]["labels"][key].as_str()
     }
 
-    /// The names and values of the scores in an object, if there is one; none once it has expired.
+    /// The names and values of the scores in an object; empty without an object, and after its expiry.
     fn scores(&self, resource: &str) -> Option<Vec<(&'o str, i64)>> {
-        let mut all = self.objects.of_kind("AddOnPlacementScore");
+        let mut all = self.objects.with_kind("AddOnPlacementScore");
         let found = all.find(|it| namespace_of(it) == self.name() && name_of(it) == resource)?;
         let status = &found["status"];
         if instant(&status["validUntil"]).is_some_and(|until| self.now >= until) {
@@ -67,7 +67,7 @@ impl<'o> Reading<'o> {
     }
 }
 
-/// Every expression there is.
+/// All expressions of random placements.
 pub(crate) static ALL: [Expression; 13] = [
     Expression { text: "true", holds: |_| Some(true) },
     Expression {
@@ -91,7 +91,7 @@ pub(crate) static ALL: [Expression; 13] = [
         text: "size(managedCluster.metadata.name) < 3",
         holds: |it| Some(it.name().chars().count() < 3),
     },
-    // A result, but no boolean.
+    // The result is not a boolean.
     Expression { text: "managedCluster.metadata.name", holds: |_| None },
     Expression {
         text: "managedCluster.status.clusterClaims.exists(c, c.name == 'version' && c.value == 'a')",

@@ -2,11 +2,11 @@
 
 use std::ops::{Div, Mul, Sub};
 
-/// A fraction, never reduced: what scores are made of is far from the limits of its parts.
+/// A fraction, never reduced: the terms of scores are far below the limits of the integers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fraction {
     above: i128,
-    /// Never zero.
+    /// The denominator, never zero.
     below: i128,
 }
 
@@ -15,7 +15,7 @@ impl Fraction {
         Fraction { above: number, below: 1 }
     }
 
-    /// Without what is behind the point, towards zero.
+    /// The integer part: truncates towards zero.
     pub(crate) fn trunc(self) -> i128 {
         self.above / self.below
     }

@@ -1,8 +1,7 @@
-//! Random hubs, and their changes: small and large, unusual but such as an API server would admit.
+//! Random hubs, and their changes. Hubs are small or large, and unusual, but an API server would admit them.
 //!
 //! The hubs concentrate where mistakes are likely: a few instants at which all scores and tolerations expire, few names
-//! and values so that they coincide, equal amounts in different notations, ties. Now and then a placement has an
-//! invalid spec.
+//! and values so that they coincide, equal amounts in different notations, ties. Some placements have an invalid spec.
 
 mod hub;
 mod placement;
@@ -14,16 +13,16 @@ use serde_json::Value;
 use crate::Objects;
 use crate::objects::{Key, key_of};
 
-/// A hub, and what happens in it.
+/// A hub, and its changes over time.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// The objects at the beginning.
+    /// The initial objects.
     pub objects: Objects,
     /// The later steps.
     pub steps: Vec<Step>,
 }
 
-/// Something happens, and then a placement has its turn.
+/// Some changes, followed by a turn of a placement.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The changes.
@@ -44,7 +43,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Makes the change.
+    /// Applies the change.
     pub fn make(&self, objects: &mut Objects) {
         match self {
             Change::Put(object) => objects.put(object.clone()),
@@ -53,16 +52,16 @@ impl Change {
     }
 }
 
-/// The most clusters.
+/// The size of a random hub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
-    /// A handful.
+    /// A few clusters.
     Small,
-    /// Some dozens, more than a decision names at most, or up to 250.
+    /// Some dozens of clusters, more than a decision can name, or up to 250.
     Large,
 }
 
-/// A random course.
+/// A random course with this seed.
 #[must_use]
 pub fn course(rng: &mut Rng, size: Size) -> Course {
     let count = match size {
@@ -118,7 +117,7 @@ fn change(rng: &mut Rng, objects: &[Value], clusters: &[String], placements: &[V
     }
 }
 
-/// One of a few instants, near enough to each other that what runs out coincides.
+/// One of a few instants, near enough to each other that expiries coincide.
 fn instant(rng: &mut Rng) -> Timestamp {
     const SECONDS: [i64; 12] = [-86_400, -3600, -60, -1, 0, 0, 1, 30, 60, 120, 3600, 86_400];
     // 2026-03-01T12:00:00Z

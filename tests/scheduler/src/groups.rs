@@ -1,21 +1,21 @@
-//! The last step: the groups of what was selected, and the `PlacementDecision`s that name it.
+//! The last step: the groups of the selected clusters, and their `PlacementDecision`s.
 
 use serde_json::Value;
 
 use crate::objects::{list, name_of};
 use crate::selector;
 
-/// The most clusters in one `PlacementDecision`.
+/// The maximum number of clusters in one `PlacementDecision`.
 const CLUSTERS_PER_DECISION: usize = 100;
 
 /// The content of a `PlacementDecision`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Decision {
-    /// Its name.
+    /// The name of the `PlacementDecision`.
     pub name: String,
-    /// The name of its group, empty for clusters that are in none.
+    /// The name of the group, empty for clusters without a group.
     pub group: String,
-    /// The position of its group.
+    /// The index of the group.
     pub group_index: usize,
     /// The clusters, by name.
     pub clusters: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) fn decisions(placement: &Value, selected: &[&Value]) -> Vec<Decision>
     decisions
 }
 
-/// The most clusters of a group: a number, or a percentage of all, rounded up.
+/// The maximum number of clusters in a group: a number, or a percentage of all, rounded up.
 fn group_size(written: &Value, total: usize) -> usize {
     let size = match written {
         Value::Number(number) => number.as_u64().and_then(|it| usize::try_from(it).ok()),
@@ -67,7 +67,7 @@ fn percentage(text: &str) -> Option<usize> {
     text.strip_suffix('%')?.parse().ok()
 }
 
-/// Whether the strategy can be used.
+/// Whether the strategy is valid.
 pub(crate) fn are_usable(placement: &Value) -> bool {
     let strategy = &placement["spec"]["decisionStrategy"]["groupStrategy"];
     let is_size = match &strategy["clustersPerDecisionGroup"] {
@@ -78,7 +78,7 @@ pub(crate) fn are_usable(placement: &Value) -> bool {
     is_size && selectors.into_iter().all(selectors_are_usable)
 }
 
-/// Whether both selectors of a pair can be used.
+/// Whether both selectors of a pair are valid.
 pub(crate) fn selectors_are_usable(pair: &Value) -> bool {
     selector::is_usable(&pair["labelSelector"]) && selector::is_usable(&pair["claimSelector"])
 }

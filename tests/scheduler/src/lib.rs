@@ -1,13 +1,13 @@
-//! A second scheduler of placements, to test ours against.
+//! A second scheduler of placements, as a reference for tests.
 //!
-//! This crate is slow and plain on purpose, and shares no code with the engine or the reading of objects. It takes the
-//! objects as API servers have them, in JSON, and an instant, and follows the rules of placements step by step:
-//! candidates, predicates, taints, prioritizers, selection, groups. Every lookup goes through all objects, every
-//! score is a fraction until it is truncated, and changes by time alone are found by scheduling again at every
-//! instant that any object mentions. It uses jiff for one thing only, to parse a timestamp.
+//! This crate is slow and plain on purpose, and shares no code with the engine or the reading of objects. The input is
+//! the objects of an API server, in JSON, and an instant. The scheduler follows the rules of placements step by step:
+//! candidates, predicates, taints, prioritizers, selection, groups. Every lookup iterates over all objects, and every
+//! score is a fraction until it is truncated. To find changes by time alone, the crate computes a schedule at every
+//! instant that any object mentions. It uses jiff only to parse a timestamp.
 //!
-//! It requires objects that an API server would admit, except for the specs of placements, which may be invalid.
-//! [`generate`] builds random worlds of such objects. The comparison is in `tests/`.
+//! The crate requires objects that an API server would admit. Only the specs of placements may be invalid. [`generate`]
+//! builds random worlds of such objects. The comparison is in `tests/`.
 
 mod candidates;
 mod expressions;

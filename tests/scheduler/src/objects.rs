@@ -1,4 +1,4 @@
-//! The objects of a hub, as JSON, and the plainest ways of looking things up in them.
+//! The objects of a hub, as JSON, with simple lookups.
 //!
 //! The steps of the schedule give the objects their meaning.
 
@@ -24,36 +24,36 @@ pub type Key = (String, String, String);
 pub struct Objects(Vec<Value>);
 
 impl Objects {
-    /// The objects of a list.
+    /// Reads the objects of a list.
     #[must_use]
     pub fn new(objects: Vec<Value>) -> Objects {
         Objects(objects)
     }
 
-    /// All of them.
+    /// All objects.
     #[must_use]
     pub fn all(&self) -> &[Value] {
         &self.0
     }
 
-    /// All of them, to be edited.
+    /// All objects, for edits.
     pub fn all_mut(&mut self) -> &mut [Value] {
         &mut self.0
     }
 
     /// The objects of a kind.
-    pub fn of_kind<'o>(&'o self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
+    pub fn with_kind<'o>(&'o self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
         self.0.iter().filter(move |object| object["kind"] == kind)
     }
 
-    /// One of them.
+    /// The object with this key.
     #[must_use]
     pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
         let key = (kind, namespace, name);
         self.0.iter().find(|it| (kind_of(it), namespace_of(it), name_of(it)) == key)
     }
 
-    /// Adds an object, or replaces the one with its name.
+    /// Adds an object, or replaces the object with the same name.
     pub fn put(&mut self, object: Value) {
         let key = key_of(&object);
         match self.0.iter_mut().find(|it| key_of(it) == key) {
@@ -69,7 +69,7 @@ impl Objects {
 
     /// The `PlacementDecision`s of a placement.
     pub fn decisions_of<'o>(&'o self, placement: &'o Value) -> impl Iterator<Item = &'o Value> {
-        self.of_kind("PlacementDecision").filter(move |it| is_decision_of(it, placement))
+        self.with_kind("PlacementDecision").filter(move |it| is_decision_of(it, placement))
     }
 
     /// Replaces the `PlacementDecision`s of a placement.
@@ -104,12 +104,12 @@ pub(crate) fn namespace_of(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or_default()
 }
 
-/// A list, or nothing.
+/// The items of a list; empty for another value.
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// An instant, if one is written.
+/// An instant in a field; `None` without a valid timestamp.
 pub(crate) fn instant(value: &Value) -> Option<Timestamp> {
     value.as_str().and_then(|text| text.parse().ok())
 }

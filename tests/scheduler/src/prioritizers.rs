@@ -10,13 +10,13 @@ use crate::quantity;
 /// The part of one prioritizer in a total.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// Its name; `AddOn/<resource>/<score>` for a score.
+    /// The name of the prioritizer; `AddOn/<resource>/<score>` for a score of an add-on.
     pub of: String,
-    /// Its score of the cluster.
+    /// The score of the cluster.
     pub raw: i64,
-    /// Its weight.
+    /// The weight of the prioritizer.
     pub weight: i64,
-    /// The reason that it counts as 0 without a score.
+    /// The reason for a missing score, which counts as 0.
     pub missing: Option<MissingScore>,
 }
 
@@ -33,7 +33,7 @@ pub enum MissingScore {
     Expired,
 }
 
-/// A prioritizer that takes part, and its weight.
+/// An active prioritizer, and its weight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Prioritizer {
     pub(crate) of: Coordinate,
@@ -70,7 +70,7 @@ impl Coordinate {
     }
 }
 
-/// The prioritizers of a placement, those with weight 0 included; an error names what cannot be used.
+/// The prioritizers of a placement, including those with weight 0; an error names the invalid part.
 pub(crate) fn prioritizers(placement: &Value) -> Result<Vec<Prioritizer>, &'static str> {
     let policy = &placement["spec"]["prioritizerPolicy"];
     let mut listed: Vec<Prioritizer> = Vec::new();
@@ -155,7 +155,7 @@ pub(crate) fn is_decided(objects: &Objects, placement: &Value, cluster: &Value) 
 
 fn balance(objects: &Objects, placement: &Value, cluster: &str) -> i64 {
     let own: Vec<_> = objects.decisions_of(placement).collect();
-    let others = objects.of_kind("PlacementDecision");
+    let others = objects.with_kind("PlacementDecision");
     let others = others.filter(|it| !own.iter().any(|own| std::ptr::eq(*own, *it)));
     let mut named: Vec<&str> = others.flat_map(clusters_in).collect();
     named.sort_unstable();
@@ -194,7 +194,7 @@ fn add_on(
     score: &str,
     now: Timestamp,
 ) -> Result<i64, MissingScore> {
-    let scores = objects.of_kind("AddOnPlacementScore");
+    let scores = objects.with_kind("AddOnPlacementScore");
     let mut scores = scores.filter(|it| namespace_of(it) == cluster && name_of(it) == resource);
     let status = &scores.next().ok_or(MissingScore::Object)?["status"];
     let found = list(&status["scores"]).iter().find(|it| it["name"] == score);

@@ -1,12 +1,12 @@
-//! Kubernetes quantities, in billionths of one: there is nothing finer.
+//! Kubernetes quantities, in billionths: the finest unit of a quantity.
 
 use serde_json::Value;
 
-/// The largest number a quantity can be.
-const LARGEST: i128 = i64::MAX as i128;
+/// The maximum quantity, without the unit of billionths.
+const MAX_WHOLE: i128 = i64::MAX as i128;
 const NANOS_IN_ONE: i128 = 1_000_000_000;
 
-/// A quantity in billionths; `None` for other texts. Smaller fractions are rounded away from zero, as Kubernetes
+/// A quantity in billionths; `None` for other strings. Smaller fractions are rounded away from zero, as Kubernetes
 /// does.
 #[must_use]
 pub fn nanos(written: &Value) -> Option<i128> {
@@ -25,13 +25,13 @@ fn parse(text: &str) -> Option<i128> {
     };
     let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at(end);
-    let (whole, behind) = number.split_once('.').unwrap_or((number, ""));
-    if behind.contains('.') || (whole.is_empty() && behind.is_empty()) {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
         return None;
     }
     let (times, tens) = scale(suffix)?;
-    let digits: i128 = format!("0{whole}{behind}").parse().ok()?;
-    let places = tens + 9 - i32::try_from(behind.len()).ok()?;
+    let digits: i128 = format!("0{whole}{fraction}").parse().ok()?;
+    let places = tens + 9 - i32::try_from(fraction.len()).ok()?;
     let shift = 10_i128.checked_pow(places.unsigned_abs());
     let magnitude = digits.checked_mul(times);
     let magnitude = match (magnitude, shift) {
@@ -41,7 +41,7 @@ fn parse(text: &str) -> Option<i128> {
         (Some(_), None) if places < 0 => 1,
         _ => i128::MAX,
     };
-    let magnitude = magnitude.min(LARGEST * NANOS_IN_ONE);
+    let magnitude = magnitude.min(MAX_WHOLE * NANOS_IN_ONE);
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
@@ -91,7 +91,7 @@ mod tests {
             (json!("3u"), Some(3_000)),
             (json!("0.1n"), Some(1)),
             (json!("0.0000000001Ki"), Some(103)),
-            (json!("1e99"), Some(LARGEST * NANOS_IN_ONE)),
+            (json!("1e99"), Some(MAX_WHOLE * NANOS_IN_ONE)),
             (json!("1e-99"), Some(1)),
             (json!(""), None),
             (json!("."), None),

@@ -18,32 +18,32 @@ const DISABLED: &str = "cluster.open-cluster-management.io/experimental-scheduli
 /// The selection of a placement, and its reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
-    /// The clusters that could be selected, the best first.
+    /// The eligible clusters, the best cluster first.
     pub ranked: Vec<RankedCluster>,
-    /// The number of selected ones, from the first on.
+    /// The number of selected clusters, from the start of `ranked`.
     pub selected: usize,
-    /// The candidates that could not, by name.
+    /// The excluded candidates, by name.
     pub excluded: Vec<(String, Exclusion)>,
     /// The candidates that match, with a taint that is tolerated only because its time of addition is missing.
     pub undated: Vec<String>,
-    /// The clusters, by name, of which an expression has read scores that have expired, and their objects.
+    /// The clusters with expired scores that an expression has read, by name, with the names of the objects.
     pub expired: Vec<(String, BTreeSet<String>)>,
-    /// The `PlacementDecision`s that follow.
+    /// The resulting `PlacementDecision`s.
     pub decisions: Vec<Decision>,
     /// Whether the placement is satisfied.
     pub is_satisfied: bool,
-    /// The reason of that condition.
+    /// The reason of the condition `PlacementSatisfied`.
     pub reason: &'static str,
 }
 
-/// A cluster that could be selected.
+/// An eligible cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RankedCluster {
-    /// Its name.
+    /// The name of the cluster.
     pub cluster: String,
-    /// The sum of its parts.
+    /// The sum of the parts.
     pub total: i64,
-    /// Others with the same total go first, because it would rather not be selected.
+    /// Whether other clusters with the same total go first, because of a taint.
     pub is_last: bool,
     /// The part of each prioritizer.
     pub parts: Vec<Part>,
@@ -60,12 +60,12 @@ pub enum Exclusion {
     Taint {
         /// The taint, as kubectl writes those of nodes.
         taint: String,
-        /// The instant at which it ceased to be tolerated, if it was.
+        /// The end of the toleration; `None` if the taint was never tolerated.
         ended: Option<Timestamp>,
     },
 }
 
-/// The unusable part of a spec. The previous selection stays.
+/// The invalid part of a spec. The previous selection stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Misconfigured(pub &'static str);
 

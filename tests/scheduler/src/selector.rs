@@ -1,10 +1,10 @@
-//! Label selectors, and those of claims, which are the same without `matchLabels`.
+//! Label selectors, and selectors of claims. The latter have no `matchLabels`.
 
 use serde_json::Value;
 
 use crate::objects::list;
 
-/// Whether a selector matches; `lookup` has the value of a key. An absent selector matches everything.
+/// Whether a selector matches; `lookup` returns the value of a key. An absent selector matches everything.
 pub(crate) fn matches<'a>(selector: &Value, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut labels = labels.map(|(key, value)| lookup(key) == value.as_str());
@@ -25,7 +25,7 @@ fn expression<'a>(expression: &Value, lookup: &impl Fn(&str) -> Option<&'a str>)
     }
 }
 
-/// Whether a selector can be used: an operator that there is, with values exactly where it takes some.
+/// Whether a selector is valid: each operator exists, and has values exactly if it requires values.
 pub(crate) fn is_usable(selector: &Value) -> bool {
     list(&selector["matchExpressions"]).iter().all(|it| {
         let has_values = !list(&it["values"]).is_empty();

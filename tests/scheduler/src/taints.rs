@@ -1,4 +1,4 @@
-//! The third step: which taints are tolerated, and until when.
+//! The third step: the tolerated taints, and the ends of the tolerations.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,9 +9,9 @@ use crate::objects::{instant, list};
 pub(crate) enum Tainted {
     /// The cluster must not be selected.
     Out {
-        /// The taint that keeps it out.
+        /// The taint that excludes the cluster.
         taint: String,
-        /// The instant at which it ceased to be tolerated, if it was.
+        /// The end of the toleration; `None` if the taint was never tolerated.
         ended: Option<Timestamp>,
     },
     /// The cluster may be selected.
@@ -84,7 +84,8 @@ fn is_about(toleration: &Value, taint: &Value) -> bool {
             || text(&toleration["value"]) == text(&taint["value"]))
 }
 
-/// The instant at which a toleration expires, in nanoseconds; never without both a period and a beginning of it.
+/// The instant at which a toleration expires, in nanoseconds. A toleration without a period, or without a start of the
+/// period, never expires.
 pub(crate) fn ends_at(toleration: &Value, taint: &Value) -> Option<i128> {
     let seconds = toleration["tolerationSeconds"].as_i64()?;
     if taint["effect"] == "NoSelectIfNew" {
@@ -94,7 +95,7 @@ pub(crate) fn ends_at(toleration: &Value, taint: &Value) -> Option<i128> {
     Some(added.as_nanosecond() + i128::from(seconds) * 1_000_000_000)
 }
 
-/// Whether the tolerations can be used.
+/// Whether the tolerations are valid.
 pub(crate) fn are_usable(placement: &Value) -> bool {
     list(&placement["spec"]["tolerations"]).iter().all(|it| {
         let is_given = |field: &str| it[field].as_str().is_some_and(|text| !text.is_empty());

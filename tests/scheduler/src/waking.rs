@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::objects::{Objects, instant, list};
 use crate::{Exclusion, MissingScore, Schedule, schedule, taints};
 
-/// The first instant after `now` at which the schedule of a placement differs if no object changes until then. It
-/// differs in its clusters, totals, exclusions, reported taints without a time, or in a score that no longer counts
-/// or can no longer be read.
+/// The first instant after `now` at which the schedule of a placement differs if no object changes before. A schedule
+/// differs in its clusters, totals, exclusions, reported taints without a time, or in a score that has expired or
+/// became unreadable.
 #[must_use]
 pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Option<Timestamp> {
     let held = at(objects, placement, now);
-    // Scores of a cluster that a taint excludes do not matter, whenever they are read.
+    // Scores of a cluster that a taint excludes do not matter.
     let names: Vec<&String> =
         held.iter().flat_map(|it| &it.expired).map(|(cluster, _)| cluster).collect();
     let differs = |instant: Timestamp| {
@@ -29,7 +29,7 @@ pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Opti
     later.find_map(|nanos| {
         let just_before = Timestamp::from_nanosecond(nanos - 1).ok();
         let at = Timestamp::from_nanosecond(nanos).ok();
-        // Between two such instants nothing changes, or one is missing from the list.
+        // The schedule is constant between two such instants; otherwise, an instant is missing from the list.
         debug_assert!(just_before.is_none_or(|at| !differs(at)), "a change before {nanos}");
         at.filter(|at| differs(*at))
     })
@@ -47,12 +47,12 @@ fn at(objects: &Objects, placement: &Value, instant: Timestamp) -> Option<Schedu
     Some(schedule)
 }
 
-/// Every instant at which something that any object mentions begins or ends.
+/// Every start and end that any object mentions.
 fn mentioned(objects: &Objects, placement: &Value) -> BTreeSet<i128> {
-    let scores = objects.of_kind("AddOnPlacementScore");
+    let scores = objects.with_kind("AddOnPlacementScore");
     let scores = scores.filter_map(|it| instant(&it["status"]["validUntil"]));
     let mut mentioned: BTreeSet<i128> = scores.map(Timestamp::as_nanosecond).collect();
-    for taint in objects.of_kind("ManagedCluster").flat_map(|it| list(&it["spec"]["taints"])) {
+    for taint in objects.with_kind("ManagedCluster").flat_map(|it| list(&it["spec"]["taints"])) {
         mentioned.extend(instant(&taint["timeAdded"]).map(Timestamp::as_nanosecond));
         let tolerations = list(&placement["spec"]["tolerations"]).iter();
         mentioned.extend(tolerations.filter_map(|it| taints::ends_at(it, taint)));

@@ -1,4 +1,4 @@
-//! Faults: what goes wrong, with which requests, and how often.
+//! Faults: the effect, the matching requests, and the number of strikes.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl Fault {
         Self::with_effect(Effect::ConcurrentChange(Arc::new(act)))
     }
 
-    /// The request is applied. Its response comes only after a concurrent change that all watches have delivered.
+    /// The request is applied. The stub delays the response until all watches have delivered a concurrent change.
     #[must_use]
     pub fn overtake(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
         Self::with_effect(Effect::Overtake(Arc::new(act)))
@@ -86,20 +86,20 @@ impl Fault {
         Self::with_effect(Effect::Admit(Arc::new(change)))
     }
 
-    /// Only with requests of this method.
+    /// Limits the fault to requests with this method.
     #[must_use]
     pub fn method(self, method: Method) -> Self {
         self.matching(move |request| request.method == method)
     }
 
-    /// Only with requests whose path (without the query) contains this.
+    /// Limits the fault to requests whose path (without the query) contains this string.
     #[must_use]
     pub fn path_contains(self, part: impl Into<String>) -> Self {
         let part = part.into();
         self.matching(move |request| request.path.contains(&part))
     }
 
-    /// Only with requests that match.
+    /// Limits the fault to requests that match.
     #[must_use]
     pub fn matching(
         mut self,
@@ -109,14 +109,14 @@ impl Fault {
         self
     }
 
-    /// With this many requests, and then no more.
+    /// Sets the number of affected requests.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
     }
 
-    /// With all of them, until the faults are cleared.
+    /// The fault strikes all requests, until the faults are cleared.
     #[must_use]
     pub fn always(self) -> Self {
         self.times(usize::MAX)
@@ -126,7 +126,7 @@ impl Fault {
         Self { effect, fits: Vec::new(), times: 1 }
     }
 
-    /// The effect on a request, if the fault strikes it.
+    /// The effect on a request; `None` if the fault does not strike.
     pub(crate) fn strikes(&mut self, request: &ReceivedRequest) -> Option<Effect> {
         let strikes = self.times > 0 && self.fits.iter().all(|fits| fits(request));
         strikes.then(|| {
@@ -142,13 +142,13 @@ impl std::fmt::Debug for Fault {
             Effect::Respond(refusal) => {
                 return write!(formatter, "{refusal:?}, {} times", self.times);
             }
-            Effect::LoseResponse => "the answer is lost",
+            Effect::LoseResponse => "the response is lost",
             Effect::Refuse => "the connection is cut",
             Effect::Hang => "no response",
-            Effect::Silence => "an answer that never ends",
+            Effect::Silence => "a response that never ends",
             Effect::ConcurrentChange(_) => "a concurrent change",
-            Effect::Admit(_) => "a webhook changes it",
-            Effect::Overtake(_) => "the answer is late",
+            Effect::Admit(_) => "a webhook changes the object",
+            Effect::Overtake(_) => "the response is late",
         };
         write!(formatter, "{effect}, {} times", self.times)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A kind of objects that is served. All have a `status` subresource.
+/// A served kind of objects. All kinds have a `status` subresource.
 #[derive(Clone, Debug)]
 pub struct Kind {
     pub(crate) api_version: String,
@@ -13,7 +13,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Such as `apps/v1`, `Deployment`, `deployments`.
+    /// A kind, such as `apps/v1`, `Deployment`, `deployments`.
     #[must_use]
     pub fn new(api_version: &str, kind: &str, plural: &str) -> Self {
         let [api_version, name, plural] = [api_version, kind, plural].map(str::to_owned);
@@ -27,7 +27,7 @@ impl Kind {
         self
     }
 
-    /// Its objects are in no namespace.
+    /// Makes the kind cluster-scoped.
     #[must_use]
     pub fn cluster_scoped(mut self) -> Self {
         self.is_cluster_scoped = true;
@@ -46,12 +46,12 @@ impl Kind {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// Whether it is built in, and not a custom resource.
+    /// Whether the kind is built in, and not a custom resource.
     pub(crate) fn is_built_in(&self) -> bool {
         !self.group().contains('.') || self.group().ends_with(".k8s.io")
     }
 
-    /// As messages name it: `deployments.apps`.
+    /// The name in messages: `deployments.apps`.
     pub(crate) fn full_name(&self) -> String {
         match self.group() {
             "" => self.plural.clone(),
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// The entries of discovery for it.
+    /// The entries of the kind in discovery.
     pub(crate) fn discovered(&self) -> Vec<Value> {
         let verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
         let resource = |name: &str, kind: &str| {

@@ -3,10 +3,10 @@
 //!
 //! The stub keeps objects and their versions and responds as an API server does. It has discovery, lists in pages,
 //! watches with bookmarks, gets, creates, updates, and merge patches with preconditions. It also has the `status` and
-//! `scale` subresources and dry runs. A test can let any request fail, and all are recorded.
+//! `scale` subresources and dry runs. A test can let any request fail, and the stub records all requests.
 //!
-//! The stub does not validate, default, admit, authorize or collect garbage, and does not track the owner of a
-//! field: an apply is a merge patch. Where any of that matters, a test needs a real API server.
+//! The stub does not validate, default, admit, authorize or collect garbage, and does not track the owner of a field:
+//! an apply is a merge patch. Tests of these features need a real API server.
 
 mod fault;
 mod kind;
@@ -33,10 +33,10 @@ pub use store::Backup;
 use fault::Effect;
 use store::Store;
 
-/// By how much an answer is late that is overtaken.
-const LATE: Duration = Duration::from_millis(100);
+/// The delay of a response that a concurrent change overtakes.
+const OVERTAKEN_DELAY: Duration = Duration::from_millis(100);
 
-/// An API server. Copies are the same one.
+/// A stub of an API server. Clones share the same state.
 #[derive(Clone, Default)]
 pub struct Stub {
     state: Arc<Mutex<State>>,
@@ -50,7 +50,7 @@ struct State {
 }
 
 impl Stub {
-    /// An API server without objects, that has `ConfigMap`s, Deployments, Events and Leases.
+    /// An API server without objects that serves `ConfigMap`s, Deployments, Events and Leases.
     #[must_use]
     pub fn new() -> Self {
         let stub = Self::default();
@@ -61,7 +61,7 @@ impl Stub {
         stub
     }
 
-    /// A client for it. Must be called within a runtime.
+    /// A client for the stub. Must be called within a runtime.
     #[must_use]
     pub fn client(&self) -> Client {
         let stub = self.clone();
@@ -72,7 +72,7 @@ impl Stub {
         Client::new(service, "default")
     }
 
-    /// Answers a request, from a client in this process or from a socket.
+    /// Responds to a request, from a client in this process or from a socket.
     pub async fn answer<B: Body>(
         &self,
         request: Request<B>,
@@ -99,7 +99,7 @@ impl Stub {
             Some(Effect::Overtake(act)) => {
                 let answer = self.lock().store.answer(&request);
                 act(self);
-                tokio::time::sleep(LATE).await;
+                tokio::time::sleep(OVERTAKEN_DELAY).await;
                 return Ok(answer);
             }
             Some(Effect::Admit(change)) => {
@@ -116,12 +116,12 @@ impl Stub {
         self.lock().store.serve(kind);
     }
 
-    /// Serves a kind in another version of its group from now on, and in no other.
+    /// Serves a kind only in another version of its group from now on.
     pub fn serve_in_version(&self, plural: &str, api_version: &str) {
         self.lock().store.serve_in_version(plural, api_version);
     }
 
-    /// Creates an object, or replaces it as a whole, as another writer.
+    /// Creates an object, or replaces the whole object, as another field manager.
     ///
     /// # Panics
     /// If its kind is not served.
@@ -129,27 +129,27 @@ impl Stub {
         self.lock().store.put(object);
     }
 
-    /// Changes an object by a merge patch, as another writer.
+    /// Changes an object by a merge patch, as another field manager.
     ///
     /// # Panics
-    /// If there is no such object.
-    #[expect(clippy::expect_used, reason = "a test that changes what is not there is wrong itself")]
+    /// If the object does not exist.
+    #[expect(clippy::expect_used, reason = "a test that changes a missing object is wrong itself")]
     pub fn change(&self, plural: &str, namespace: &str, name: &str, patch: &Value) {
         let mut state = self.lock();
         let key = state.store.key(plural, namespace, name);
-        let mut object = Value::clone(state.store.object(&key).expect("it is there"));
+        let mut object = Value::clone(state.store.object(&key).expect("the object exists"));
         store::merge(&mut object, patch);
         state.store.write(key, object);
     }
 
-    /// Deletes an object, if it exists, as another writer.
+    /// Deletes an object, if it exists, as another field manager.
     pub fn delete(&self, plural: &str, namespace: &str, name: &str) {
         let mut state = self.lock();
         let key = state.store.key(plural, namespace, name);
         state.store.delete(&key);
     }
 
-    /// The current state of an object.
+    /// The current object; `None` if it does not exist.
     #[must_use]
     pub fn object(&self, plural: &str, namespace: &str, name: &str) -> Option<Value> {
         let state = self.lock();
@@ -157,7 +157,7 @@ impl Stub {
         state.store.object(&key).map(|object| Value::clone(object))
     }
 
-    /// Injects a fault. Earlier ones come first.
+    /// Injects a fault. Earlier faults strike first.
     pub fn inject(&self, fault: Fault) {
         self.lock().faults.push(fault);
     }
@@ -167,8 +167,7 @@ impl Stub {
         self.lock().faults.clear();
     }
 
-    /// Compacts the history: watches from an earlier version, and continued lists from before, are
-    /// answered with 410 Gone.
+    /// Compacts the history: watches from an earlier version, and lists that started before, get the response 410 Gone.
     pub fn compact(&self) {
         self.lock().store.compact();
     }

@@ -9,15 +9,15 @@ use tokio::time::Instant;
 /// A request as received.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
-    /// The instant, by the runtime's clock.
+    /// The instant of arrival, by the runtime's clock.
     pub at: Instant,
-    /// Its method.
+    /// The HTTP method.
     pub method: Method,
-    /// Its path, without the query.
+    /// The path, without the query.
     pub path: String,
-    /// Its query string.
+    /// The query string.
     pub query: String,
-    /// Its body; null if it is empty or not JSON.
+    /// The body; null if the body is empty or not JSON.
     pub body: Value,
     /// The group and the version of the path: `apps/v1`.
     pub(crate) api_version: String,
@@ -63,37 +63,37 @@ impl ReceivedRequest {
         }
     }
 
-    /// Whether it is a watch.
+    /// Whether the request is a watch.
     #[must_use]
     pub fn is_watch(&self) -> bool {
         self.parameter("watch") == Some("true")
     }
 
-    /// Whether it is a write.
+    /// Whether the request is a write.
     #[must_use]
     pub fn is_write(&self) -> bool {
         self.method != Method::GET && !self.is_dry_run()
     }
 
-    /// Whether it is an update, which replaces an object as a whole.
+    /// Whether the request is an update: such a request replaces a whole object.
     pub(crate) fn is_update(&self) -> bool {
         self.method == Method::PUT
     }
 
-    /// Whether it is a dry run.
+    /// Whether the request is a dry run.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.parameter("dryRun") == Some("All")
     }
 
-    /// A parameter of the query, as it is written there.
+    /// A parameter of the query, unchanged.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// A parameter that is a number.
+    /// A parameter of the query as a number.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.parameter(name)?.parse().ok()
     }

@@ -13,7 +13,7 @@ use crate::received_request::ReceivedRequest;
 use crate::store::{self, Key, Store};
 use crate::watching::{self, Watched};
 
-/// The body of an answer.
+/// The body of a response.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Cut>;
 
 /// The connection was cut.
@@ -35,7 +35,7 @@ pub(crate) struct Refusal {
     message: String,
     reason: &'static str,
     details: Value,
-    /// Whether it is plain text, as for an unknown path.
+    /// Whether the body is plain text, as for an unknown path.
     is_plain: bool,
 }
 
@@ -118,10 +118,13 @@ pub(crate) fn silence() -> Response<ResponseBody> {
 
 impl Store {
     pub(crate) fn answer(&mut self, request: &ReceivedRequest) -> Response<ResponseBody> {
-        self.try_answer(request).unwrap_or_else(|refusal| refusal.answer())
+        self.try_respond(request).unwrap_or_else(|refusal| refusal.answer())
     }
 
-    fn try_answer(&mut self, request: &ReceivedRequest) -> Result<Response<ResponseBody>, Refusal> {
+    fn try_respond(
+        &mut self,
+        request: &ReceivedRequest,
+    ) -> Result<Response<ResponseBody>, Refusal> {
         if request.plural.is_empty() && request.method == Method::GET {
             return self.discover(request);
         }
@@ -173,7 +176,7 @@ impl Store {
                     kind.name, key.name
                 );
                 let refusal = Refusal::new(StatusCode::CONFLICT, message);
-                // Only here it is named by its kind.
+                // Only this message names the object by its kind.
                 let mut refusal = refusal.about(&kind, &key.name);
                 refusal.details["kind"] = json!(kind.name);
                 return Err(refusal);
@@ -277,7 +280,7 @@ impl Store {
             return Err(Refusal::already_exists(kind, &key.name));
         }
         let mut object = request.body.clone();
-        // It is written separately, if it is not empty.
+        // The status is written separately, unless empty.
         object.as_object_mut().map(|fields| fields.remove("status"));
         Ok(self.written(key, object, request, StatusCode::CREATED))
     }
@@ -335,7 +338,7 @@ impl Store {
                 } else {
                     store::merge(&mut after, &request.body);
                 }
-                // Has a resource of its own.
+                // The status is a subresource.
                 match before.get("status") {
                     Some(status) => after["status"] = status.clone(),
                     None => {

@@ -12,13 +12,13 @@ use crate::kind::Kind;
 /// The key of an object. Objects are grouped by kind and namespace.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
-    /// The position of its kind among those that are served.
+    /// The index of the kind in the served kinds.
     pub(crate) kind: usize,
     pub(crate) namespace: String,
     pub(crate) name: String,
 }
 
-/// A change as delivered by a watch.
+/// A change, as a watch delivers it.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) version: u64,
@@ -112,7 +112,7 @@ impl Store {
         ListSnapshot { version: self.version, objects }
     }
 
-    /// A started list, and how many of its objects have been sent; `None` if it has expired.
+    /// A started list, and the number of sent objects; `None` if the list has expired.
     pub(crate) fn continue_list(&self, token: &str) -> Option<(ListSnapshot, usize)> {
         let (sent_count, name) = token.split_once('-')?;
         Some((self.begun.get(name)?.clone(), sent_count.parse().ok()?))
@@ -145,7 +145,7 @@ impl Store {
         self.write(key, object);
     }
 
-    /// Writes an object as a whole, with a new version unless nothing has changed.
+    /// Writes a whole object, with a new version unless nothing has changed.
     pub(crate) fn write(&mut self, key: Key, object: Value) -> Arc<Value> {
         let before = self.objects.get(&key);
         let version = self.version + 1;
@@ -163,7 +163,7 @@ impl Store {
         object
     }
 
-    /// An object with what the API server adds to it.
+    /// An object with the fields that the API server sets.
     pub(crate) fn completed(
         &self,
         key: &Key,

@@ -1,5 +1,4 @@
-//! Tests of the faults. That all other requests are answered like by an API server is tested against
-//! one, in `tests/cluster_own_api_agreement`.
+//! Tests of the faults. `tests/cluster_own_api_agreement` compares all other responses with those of an API server.
 
 use almanac_fixtures::objects;
 use http::StatusCode;
@@ -10,15 +9,15 @@ use serde_json::json;
 
 use super::*;
 
-fn code(answer: kube::Result<impl std::fmt::Debug>) -> u16 {
-    match answer {
+fn code(result: kube::Result<impl std::fmt::Debug>) -> u16 {
+    match result {
         Err(kube::Error::Api(status)) => status.code,
-        other => panic!("it was no refusal: {other:?}"),
+        other => panic!("not a refusal: {other:?}"),
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fault_strikes_the_requested_number_of_times_and_a_lost_answer_was_carried_out() {
+async fn a_fault_strikes_n_times_and_a_lost_response_hides_an_applied_request() {
     let stub = Stub::new();
     let api = Api::<ConfigMap>::namespaced(stub.client(), "default");
     let object = serde_json::from_value(objects::config_map("a", &json!({}))).unwrap();
@@ -27,7 +26,7 @@ async fn a_fault_strikes_the_requested_number_of_times_and_a_lost_answer_was_car
     stub.inject(Fault::lose_response().matching(ReceivedRequest::is_write));
     let create = async || api.create(&PostParams::default(), &object).await;
     assert_eq!(code(create().await), 429);
-    let cut = |answer| matches!(answer, Err(kube::Error::Service(_)));
+    let cut = |result| matches!(result, Err(kube::Error::Service(_)));
     assert!(cut(create().await));
     assert_eq!(stub.object("configmaps", "default", "a"), None);
     assert!(cut(create().await));

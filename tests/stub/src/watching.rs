@@ -13,7 +13,7 @@ use crate::kind::Kind;
 use crate::responses::{Cut, Refusal, ResponseBody};
 use crate::store::Change;
 
-/// An API server sends a bookmark every minute, and one before a watch ends.
+/// The interval of bookmarks. An API server also sends a bookmark before a watch ends.
 const BOOKMARKS_EVERY: Duration = Duration::from_mins(1);
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 
@@ -24,7 +24,7 @@ pub(crate) struct Watched {
     pub(crate) namespace: String,
     /// Changes after this version are delivered.
     pub(crate) after: u64,
-    /// The version up to which everything is delivered.
+    /// The version up to which all changes are delivered.
     pub(crate) version: u64,
     pub(crate) lasts: Duration,
     pub(crate) with_bookmarks: bool,
@@ -33,8 +33,8 @@ pub(crate) struct Watched {
 impl Watched {
     /// Whether the change is delivered.
     fn has(&self, change: &Change) -> bool {
-        let is_there = self.namespace.is_empty() || self.namespace == change.key.namespace;
-        change.key.kind == self.kind && is_there && change.version > self.after
+        let is_in_namespace = self.namespace.is_empty() || self.namespace == change.key.namespace;
+        change.key.kind == self.kind && is_in_namespace && change.version > self.after
     }
 
     fn bookmark(&self) -> Bytes {
@@ -50,7 +50,7 @@ fn line(of: &str, object: &Value) -> Bytes {
     format!("{}\n", json!({ "type": of, "object": object })).into()
 }
 
-/// A watch from an expired version: it reports that, and ends.
+/// A watch from an expired version: reports the expiry, and ends.
 pub(crate) fn expired_watch(version: u64) -> ResponseBody {
     let message = format!("too old resource version: {version}");
     let refusal = Refusal::new(http::StatusCode::GONE, message);
@@ -58,7 +58,7 @@ pub(crate) fn expired_watch(version: u64) -> ResponseBody {
     StreamBody::new(stream::iter(lines)).boxed_unsync()
 }
 
-/// A watch: the known changes, and those to come.
+/// A watch: the past changes, and the future changes.
 pub(crate) fn watch(
     watched: Watched,
     known: Vec<Change>,

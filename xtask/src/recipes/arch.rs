@@ -80,7 +80,7 @@ fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let place = workspace.relative(&file.path);
         findings.extend(style::check(&place, &file.text));
         let ignored = ignored::check(&place, &file.text);
-        findings.extend(ignored.with_context(|| format!("failed to look through {place}"))?);
+        findings.extend(ignored.with_context(|| format!("failed to check {place}"))?);
     }
     findings.extend(reasons::check(&read(&workspace.root.join("Cargo.toml"))?));
     findings.extend(documents::check(workspace)?);
@@ -92,7 +92,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))
 }
 
-fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
+fn read_if_exists(path: &Path) -> anyhow::Result<Option<String>> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         read => read.map(Some).with_context(|| format!("failed to read {}", path.display())),

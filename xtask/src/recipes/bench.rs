@@ -22,7 +22,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         .map(|(member, bench)| (member.name.clone(), bench.name.clone()))
         .collect();
     ensure!(!benches.is_empty(), "there is nothing to run: no package has a benchmark");
-    // The name of a benchmark chooses it as a whole; any other text chooses among the cases of all.
+    // The name of a benchmark selects all its cases; any other text selects among the cases of all benchmarks.
     let mut filter = run.arguments.filter.clone();
     if let Some(name) = filter.take_if(|name| benches.iter().any(|(_, bench)| bench == name)) {
         benches.retain(|(_, bench)| *bench == name);

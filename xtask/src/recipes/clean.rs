@@ -1,5 +1,5 @@
-//! `cargo xtask clean --clusters`: removes the control planes that were built for tests. Their program knows where they
-//! are and who uses them. `cargo clean` removes all else.
+//! `cargo xtask clean --clusters`: removes the control planes that were built for tests, through the program that
+//! manages their directories and locks. `cargo clean` removes everything else.
 
 use anyhow::ensure;
 

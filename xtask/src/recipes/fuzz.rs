@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs each coverage-guided fuzz target of `fuzz/` for some time, one at a time.
 //!
-//! Requires nightly Rust and cargo-fuzz. The inputs that reach new code are kept in `fuzz/corpus`, the ones that fail
-//! in `fuzz/artifacts`; neither is committed.
+//! Requires nightly Rust and cargo-fuzz. `fuzz/corpus` keeps the inputs that reach new code, and `fuzz/artifacts` those
+//! that fail. Neither is committed.
 
 use std::fs;
 use std::path::Path;
@@ -67,12 +67,12 @@ fn require_cargo_fuzz() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The longest input. A file holds several objects; a query has at most 4096 characters.
+/// The maximum input size in bytes. A file contains several objects; a query has at most 4096 characters.
 fn most_bytes(target: &str) -> usize {
     if target == "yaml" { 65_536 } else { 4_096 }
 }
 
-/// The sorted names of all targets, or the one that the filter names.
+/// The sorted names of all targets, or only the name in the filter.
 fn targets(root: &Path, filter: Option<&str>) -> anyhow::Result<Vec<String>> {
     let dir = root.join("fuzz/fuzz_targets");
     let failed = || format!("failed to read {}", dir.display());

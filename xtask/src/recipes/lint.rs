@@ -1,6 +1,6 @@
 //! `cargo xtask lint`: formatting, clippy, rustdoc, the words, and the rules for dependencies.
 //!
-//! Advisories are left out: their database cannot be fetched everywhere.
+//! Advisories are not checked, because their database is not available everywhere.
 
 mod dependencies;
 
@@ -18,11 +18,11 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     run.step("formatting", &Step::cargo(&["fmt", "--all", "--check"]));
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run.step("clippy", &Step::cargo(&clippy));
-    // The build for files only has code of its own, which the default features leave out.
+    // The build for files only has code of its own. The default features exclude that code.
     let offline =
         ["clippy", "--package", "almanac", "--no-default-features", "--features", "offline"];
     run.step("clippy of the offline build", &Step::cargo(&offline).with(["--", "-D", "warnings"]));
-    // With the examples, the dependencies have the features that clippy has checked them with.
+    // With the examples, the dependencies have the same features as for clippy.
     let rustdoc = ["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"];
     let rustdoc = Step::cargo(&rustdoc);
     run.step("rustdoc", &rustdoc.variable("RUSTDOCFLAGS", "-D warnings"));

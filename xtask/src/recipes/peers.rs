@@ -1,7 +1,7 @@
-//! `cargo xtask peers`: re-records the results of Kubernetes' own HPA controller and CEL libraries,
-//! which ours are compared with.
+//! `cargo xtask peers`: records the results of Kubernetes' own HPA controller and CEL libraries again. Tests compare
+//! our results with the record.
 //!
-//! Requires Go. The comparison itself is a test like others, and reads only what was recorded.
+//! Requires Go. The comparison itself is an ordinary test, and reads only the record.
 
 use super::Recipe;
 use crate::run::{Run, Step};

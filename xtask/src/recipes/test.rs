@@ -1,8 +1,8 @@
 //! `cargo xtask test`: builds every test of the workspace in one cargo call, and runs the test programs side by side.
 //!
-//! A test that needs a real cluster is in a file `tests/cluster_*.rs`, in any package, one that needs a browser in
-//! `tests/browser_*.rs`, and one that runs on demand only in `tests/thorough_*.rs`. Such a test is run, or it is listed as
-//! not run; it never skips itself silently. How a cluster is created is up to the harness.
+//! In any package, tests that need a real cluster are in files `tests/cluster_*.rs`, tests that need a browser in
+//! `tests/browser_*.rs`, and tests that run only on demand in `tests/thorough_*.rs`. Such a test runs, or the summary
+//! lists the test as not run; no test skips itself silently. How a cluster is created is up to the harness.
 
 mod browser;
 mod durations;
@@ -38,7 +38,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 
 /// The prefix of the file names of real-cluster tests.
 const CLUSTER: &str = "cluster_";
-/// The same for one that starts control planes of its own.
+/// The prefix of the file names of tests that start control planes of their own.
 const OWN: &str = "cluster_own_";
 
 /// The prefix of the file names of tests that run with `--thorough` only, or by their own names.
@@ -52,16 +52,16 @@ const THOROUGH_ONLY: &str = "thorough tests";
 /// The variable that names an existing cluster for the tests.
 const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 
-/// How many tests of one program run at a time.
+/// The variable with the number of tests of one program that run at the same time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
 /// The version of Kubernetes that the harness and the tests build and start.
 const KUBERNETES_VERSION: &str = "ALMANAC_KUBERNETES_VERSION";
 
-/// Has each test try its thorough number, in all that runs it.
+/// The variable that makes each test use its thorough number of trials.
 const THOROUGH: &str = "ALMANAC_THOROUGH";
 
-/// A program that prints nothing for so long hangs: a single test of a real cluster has 15 minutes.
+/// A program without output for this time counts as hanging: a single test of a real cluster has 15 minutes.
 const PATIENCE: Duration = Duration::from_mins(20);
 const PATIENCE_IF_THOROUGH: Duration = Duration::from_hours(6);
 
@@ -69,16 +69,13 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     if run.arguments.kubernetes_version.is_some() {
         for name in [FOREIGN_CLUSTER, "KUBEBUILDER_ASSETS"] {
             let is_set = env::var_os(name).is_some_and(|value| !value.is_empty());
-            ensure!(
-                !is_set,
-                "{name} selects another Kubernetes than --kubernetes-version; unset it"
-            );
+            ensure!(!is_set, "{name} selects another version than --kubernetes-version; unset it");
         }
     }
     // Missing programs install while cargo builds.
     let without_browser = thread::spawn(browser::why_not);
     let (cluster_files, others) = integration_tests(&run.workspace);
-    // The name of an integration test chooses it as a whole; any other text chooses among all tests.
+    // The name of an integration test selects the whole program; any other text selects among all tests.
     let mut filter = run.arguments.filter.clone();
     let is_test = |name: &mut String| run.workspace.targets("test").any(|it| it.1.name == *name);
     let only = filter.take_if(is_test);
@@ -98,7 +95,9 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         targets.extend(others.iter().flat_map(|test| ["--test".to_owned(), test.clone()]));
     }
     let built = programs::build(run, &targets)?;
-    let Ok(without_browser) = without_browser.join() else { bail!("failed to look for a browser") };
+    let Ok(without_browser) = without_browser.join() else {
+        bail!("failed to check for a browser")
+    };
     if let Some(because) = &without_browser {
         let mut pages = integration_tests(&run.workspace).1;
         pages.retain(|file| file.starts_with(browser::BROWSER));
@@ -126,7 +125,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     run_jobs(run, jobs, cluster)
 }
 
-/// Lists the tests that are left out of this run because they run on demand; the other files.
+/// Lists the tests that run only on demand as not run; returns the other files.
 fn without_left_out(
     run: &mut Run,
     files: Vec<String>,
@@ -146,7 +145,7 @@ fn is_left_out(file: &str, is_thorough: bool, only: Option<&str>) -> bool {
     file.starts_with(ON_DEMAND) && !is_thorough && only != Some(file)
 }
 
-/// Runs the programs, those of real-cluster tests as soon as there is a cluster.
+/// Runs the programs. Those of real-cluster tests start once the cluster is ready.
 fn run_jobs(run: &mut Run, jobs: Vec<Job>, cluster: Option<Cluster>) -> anyhow::Result<()> {
     let channel = mpsc::channel();
     let is_wanted = jobs.iter().any(|job| job.lane == Lane::Cluster);
@@ -163,15 +162,14 @@ fn run_jobs(run: &mut Run, jobs: Vec<Job>, cluster: Option<Cluster>) -> anyhow::
     if let Some((files, because)) = given_up {
         not_run(run, REAL_CLUSTER, &files, &because)?;
     }
-    // Also when nothing needs it: what was built so far would be lost.
+    // Also when no test needs the cluster: a partial build would be lost.
     if let Some(Err(_)) = starting.map(JoinHandle::join) {
         bail!("failed to start the control plane");
     }
     Ok(())
 }
 
-/// The programs that can run here and have a test that the filter lets through, and the
-/// documentation examples.
+/// The programs that can run here and have a test that matches the filter, and the documentation examples.
 fn jobs(
     built: Built,
     can_run: impl Fn(&str) -> bool,
@@ -187,8 +185,8 @@ fn jobs(
         let is_cluster = program.target.starts_with(CLUSTER);
         let lane = if is_cluster { Lane::Cluster } else { Lane::Computing };
         let mut step = program.step(filter);
-        // Most of a real-cluster test is waiting, for a boundary or for a lease to run out. How many of them have a
-        // control plane at a time is up to the harness.
+        // A real-cluster test mostly waits, for a boundary or for the end of a Lease. The harness limits the number of
+        // control planes at the same time.
         if is_cluster && env::var_os(THREADS).is_none() {
             step = step.variable(THREADS, &(8 * processors()).to_string());
         }
@@ -210,7 +208,7 @@ fn jobs(
     Ok(jobs)
 }
 
-/// The real cluster of this run, which may still have to be built.
+/// The real cluster of this run. The control plane may not be built yet.
 struct Cluster {
     harness: Harness,
     can_run: Vec<String>,
@@ -219,8 +217,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Lists the real-cluster tests that cannot run here, and begins to build the control plane for
-    /// the others. `None` if none can run.
+    /// Lists the real-cluster tests that cannot run here, and starts to build the control plane for the others. `None`
+    /// if no real-cluster test can run.
     fn prepare(run: &mut Run, tests: &[String]) -> anyhow::Result<Option<Self>> {
         let step = Harness::build(&run.workspace)?.with(programs::JSON_MESSAGES);
         let built = run.captured("build the harness", &step)?;
@@ -230,7 +228,7 @@ impl Cluster {
             return Ok(None);
         };
         let harness = match &run.arguments.kubernetes_version {
-            Some(version) => harness.of_version(version),
+            Some(version) => harness.for_version(version),
             None => harness,
         };
         let verdicts = harness.check()?;
@@ -252,8 +250,7 @@ impl Cluster {
         Ok(Some(Self { harness, can_run, building, is_foreign }))
     }
 
-    /// Waits for the control plane to be built, and starts it for all tests to share, unless they have
-    /// another one.
+    /// Waits until the control plane is built, and starts a shared one, unless the environment names a cluster.
     fn start(self, is_wanted: bool) -> anyhow::Result<Option<ControlPlane>> {
         let Ok(built) = self.building.join() else { bail!("failed to build the control plane") };
         built?;
@@ -265,7 +262,7 @@ impl Cluster {
 }
 
 fn build_control_plane(step: &Step) -> anyhow::Result<()> {
-    println!("\n== control plane, beside the rest: {step}");
+    println!("\n== control plane, in parallel: {step}");
     let started = Instant::now();
     let status = step.command().status().with_context(|| format!("failed to start `{step}`"))?;
     let took = started.elapsed().as_secs_f64();
@@ -277,18 +274,18 @@ fn build_control_plane(step: &Step) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lists tests that should have run, and records that they did not: a failure.
+/// Lists tests that should have run, and records a failure because they did not run.
 fn not_run(run: &mut Run, sort: &str, tests: &[String], because: &str) -> anyhow::Result<()> {
     let count = listing::list(&run.workspace, sort, tests, because)?;
     run.count_tests(0, count);
     let what = format!("{count} {sort} not run ({because})");
     let leave_out =
-        if sort == REAL_CLUSTER { "; or leave them out: cargo xtask test --quick" } else { "" };
+        if sort == REAL_CLUSTER { "; or skip them: cargo xtask test --quick" } else { "" };
     run.fail(&what, &format!("cargo xtask test{leave_out}"));
     Ok(())
 }
 
-/// The names of the integration tests: those that need a real cluster, and the others.
+/// The names of the integration tests: first those that need a real cluster, then the others.
 fn integration_tests(workspace: &Workspace) -> (Vec<String>, Vec<String>) {
     let names = workspace.targets("test").map(|(_, target)| target.name.clone());
     // Sorted and deduplicated: two packages may have a file of the same name.

@@ -22,10 +22,10 @@ pub(super) const RECIPE: Recipe = Recipe {
     run,
 };
 
-/// The name of the paths among the options: they follow `--`.
+/// The id of the argument for the paths. The paths follow `--`.
 pub(super) const PATHS: &str = " PATH";
 
-/// The numbers of findings that each area may have.
+/// The file with the allowed number of findings in each area.
 const BASELINE: &str = "xtask/words-baseline.txt";
 
 /// The options of this recipe.
@@ -82,7 +82,7 @@ fn report(root: &Path, options: &Options) -> anyhow::Result<bool> {
     Ok(unneeded.is_empty())
 }
 
-/// Whether a file is this path, is below it, or belongs to the area of this name.
+/// Whether a file is this path, is below this path, or belongs to the area of this name.
 fn is_in(file: &str, path: &str) -> bool {
     let path = path.trim_start_matches("./").trim_end_matches('/');
     let rest = file.strip_prefix(path);
@@ -99,7 +99,7 @@ fn counts(findings: &[Finding<'_>]) -> Counts {
     counts
 }
 
-/// A line for each area, with its kinds of findings, the most frequent one first.
+/// A line for each area, with its kinds of findings, the most frequent kind first.
 fn summary(findings: &[Finding<'_>]) -> String {
     let mut areas: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
     for finding in findings {
@@ -118,7 +118,7 @@ fn summary(findings: &[Finding<'_>]) -> String {
     areas.into_iter().map(line).collect()
 }
 
-/// Prints the areas whose numbers differ from the baseline; returns whether none has risen.
+/// Prints the areas whose numbers differ from the baseline; returns whether no number has risen.
 fn compare_with_baseline(
     root: &Path,
     findings: &[Finding<'_>],
@@ -147,8 +147,8 @@ fn compare_with_baseline(
     Ok(true)
 }
 
-/// Prints the areas with new findings, and of their findings those on lines that have changed since
-/// the baseline was written.
+/// Prints the areas with new findings, and the findings there on lines that have changed since the baseline was
+/// written.
 fn print_risen(root: &Path, findings: &[Finding<'_>], risen: &[Change]) {
     let changed = changed::since_change_of(BASELINE, root);
     for Change { area: name, before, now } in risen {
@@ -164,7 +164,7 @@ fn print_risen(root: &Path, findings: &[Finding<'_>], risen: &[Change]) {
     }
 }
 
-/// Prints the lines of another list of findings that have none here; returns whether there are none.
+/// Prints the lines of another list of findings that this check does not report; returns whether all are reported.
 fn print_missing(file: &Path, findings: &[Finding<'_>]) -> anyhow::Result<bool> {
     let list =
         fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
@@ -226,15 +226,15 @@ mod tests {
     fn a_lower_count_passes_and_is_written_on_request() {
         let workspace = workspace("2 docs\n1 root\n");
         let findings = [finding("docs/a.md", "x")];
-        let written = || {
+        let read_baseline = || {
             let text = fs::read_to_string(workspace.path().join(BASELINE)).unwrap();
             baseline::parse(&text).unwrap()
         };
         let mut options = Options::default();
         assert!(compare_with_baseline(workspace.path(), &findings, &options).unwrap());
-        assert_eq!(written().len(), 2);
+        assert_eq!(read_baseline().len(), 2);
         options.write_baseline = true;
         assert!(compare_with_baseline(workspace.path(), &findings, &options).unwrap());
-        assert_eq!(written(), counts(&findings));
+        assert_eq!(read_baseline(), counts(&findings));
     }
 }

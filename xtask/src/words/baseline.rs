@@ -1,4 +1,4 @@
-//! The baseline: how many findings each area may have. A count can only fall.
+//! The baseline: the allowed number of findings in each area. A number can only fall.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ pub(crate) fn render(counts: &Counts) -> String {
     text
 }
 
-/// The areas with more findings than before. An area without a line may have none.
+/// The areas with more findings than before. An area without a line must not have findings.
 pub(crate) fn risen(baseline: &Counts, now: &Counts) -> Vec<Change> {
     changes(baseline, now).into_iter().filter(|change| change.now > change.before).collect()
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_is_read_as_it_was_written() {
+    fn a_written_baseline_reads_back() {
         let before = counts(&[("root", 3), ("crates/api", 12)]);
         assert_eq!(parse(&render(&before)).unwrap(), before);
         assert_eq!(parse(&render(&counts(&[("docs", 0)]))).unwrap(), counts(&[]));

@@ -1,5 +1,5 @@
-//! The lines that differ from those of the commit that last changed a file, to narrow down where a
-//! count has risen. Without git there are none.
+//! The lines that differ from the commit that last changed a file, to narrow down the cause of new findings. Without
+//! git, the set is empty.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
 fn added_lines(diff: &str) -> BTreeSet<(String, usize)> {
     let mut path = "";
     let mut lines = BTreeSet::new();
-    // Lines of the files themselves begin with a sign and can look like a header.
+    // Lines of the files start with a sign in the diff, and can look like a header.
     let mut remaining = 0;
     for line in diff.lines() {
         if remaining > 0 {
@@ -43,7 +43,7 @@ fn added_lines(diff: &str) -> BTreeSet<(String, usize)> {
     lines
 }
 
-/// The starts and lengths of `1,2 +3,4 @@…`, where a length of one is left out.
+/// The starts and lengths of `1,2 +3,4 @@…`. An absent length is one.
 fn ranges(header: &str) -> Option<((usize, usize), (usize, usize))> {
     let (removed, rest) = header.split_once(" +")?;
     let (added, _) = rest.split_once(" @@")?;

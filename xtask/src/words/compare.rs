@@ -1,4 +1,4 @@
-//! The difference to another list of findings: what that list has and this check does not find.
+//! The difference to another list of findings: the entries that this check does not report.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use super::Finding;
 
 /// The lines of the list without a finding here.
 ///
-/// A line is `PATH:LINE: WORD…`, or `PATH:LINE: [KIND] WORD…`; other lines count as missing. It is the
-/// same as a finding if one of both words begins the other, and if the line is that of the word or
-/// that of its paragraph. Each finding is the same as one line of the list at most.
+/// A line is `PATH:LINE: WORD…`, or `PATH:LINE: [KIND] WORD…`; other lines count as missing. A line matches a finding
+/// if one of both words is a prefix of the other, and if the line is that of the word or of its paragraph. Each finding
+/// matches at most one line of the list.
 pub(crate) fn missing<'a>(list: &'a str, findings: &[Finding<'_>]) -> Vec<&'a str> {
     let mut by_location: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
         for line in [finding.line, finding.paragraph] {
             let here = by_location.entry((finding.path.as_str(), line)).or_default();
-            // Both lines may be the same.
+            // Both line numbers may be equal.
             if here.last() != Some(&index) {
                 here.push(index);
             }
@@ -31,7 +31,7 @@ pub(crate) fn missing<'a>(list: &'a str, findings: &[Finding<'_>]) -> Vec<&'a st
                 let word = findings[*index].word.to_lowercase();
                 !is_taken[*index] && (text.starts_with(&word) || word.starts_with(start))
             };
-            // The longest one: a shorter one may be the same as another line.
+            // The longest match: a shorter finding may match another line.
             candidates.filter(is_same).max_by_key(|index| findings[*index].word.len())
         });
         match found {

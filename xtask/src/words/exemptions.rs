@@ -1,4 +1,4 @@
-//! The exemptions, `words-exemptions.txt`: findings that stay, each with its reason.
+//! The exemptions, `words-exemptions.txt`: accepted findings, each with its reason.
 
 use anyhow::{Context as _, ensure};
 
@@ -6,10 +6,10 @@ use super::Finding;
 
 const EXEMPTIONS: &str = include_str!("../../words-exemptions.txt");
 
-/// There are fewer than this.
+/// The number of exemptions must be below this limit.
 const LIMIT: usize = 40;
 
-/// A word that stays in a file.
+/// An accepted word in a file.
 #[derive(Debug)]
 pub(crate) struct Exemption {
     path: String,
@@ -45,7 +45,7 @@ impl Exemption {
     }
 }
 
-/// Removes the exempt findings. Returns the exemptions that cover none, as messages.
+/// Removes the exempt findings. Returns a message for each exemption without a finding.
 pub(crate) fn apply(exemptions: &[Exemption], findings: &mut Vec<Finding<'_>>) -> Vec<String> {
     let unneeded = exemptions
         .iter()

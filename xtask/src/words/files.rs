@@ -1,4 +1,4 @@
-//! The files that are checked, and the area to which each belongs.
+//! The checked files, and the area of each file.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use anyhow::Context as _;
 pub(crate) enum Language {
     Markdown,
     Rust,
-    /// Only the comments, which begin with this.
+    /// Only the comments, which start with this marker.
     Comments(&'static str),
 }
 
@@ -73,7 +73,7 @@ fn language(path: &str) -> Option<Language> {
     }
 }
 
-/// A crate, a package of `tests/`, or a directory of the root; `root` for the files that are in none.
+/// A crate, a package of `tests/`, or a directory of the root; `root` for all other files.
 pub(crate) fn area(path: &str) -> String {
     let parts: Vec<_> = path.split('/').collect();
     match parts.as_slice() {
@@ -83,7 +83,7 @@ pub(crate) fn area(path: &str) -> String {
     }
 }
 
-/// Whether all of a Rust file is for tests.
+/// Whether a Rust file is only for tests.
 pub(crate) fn is_for_tests(path: &str) -> bool {
     let below = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
     path.starts_with("tests/")

@@ -14,7 +14,7 @@ const LIST: &str = include_str!("../../words.txt");
 /// All kinds of findings, with an index of their phrases.
 pub(crate) struct List {
     kinds: Vec<Kind>,
-    /// The phrases that can begin with a word: an index of `kinds`, and one of the kind's phrases.
+    /// The phrases that can start with a word: an index in `kinds`, and an index in the phrases of the kind.
     openings: HashMap<String, Vec<(usize, usize)>>,
 }
 
@@ -91,7 +91,7 @@ impl List {
         }
     }
 
-    /// The kind for names that has this word by itself.
+    /// The kind for names that contains this single word as a phrase.
     pub(crate) fn one_word(&self, word: &str) -> Option<&Kind> {
         let candidates = self.openings.get(word)?;
         let mut kinds = candidates.iter().map(|(place, index)| (&self.kinds[*place], *index));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_applies_to_what_it_names() {
+    fn a_kind_applies_to_its_sources() {
         assert_eq!(finds("told", Source::Name), ["one 0 0"]);
         assert_eq!(finds("told", Source::TypeName), [""; 0]);
         assert_eq!(finds("TOLD", Source::Prose), ["one 0 0"]);

@@ -1,17 +1,17 @@
-//! The paragraphs of Markdown, which doc comments are as well: list items, headings and table cells
-//! each count as one. Code blocks and link definitions are left out.
+//! The paragraphs of Markdown and of doc comments. Each list item, heading and table cell is a paragraph. Code blocks
+//! and link definitions are skipped.
 
 /// Consecutive lines of prose.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Paragraph {
-    /// Its lines, one by one, without what marks a list item or a quote.
+    /// The lines, without the marker of a list item or a quote.
     pub(crate) text: String,
-    /// The line on which it begins.
+    /// The number of the first line.
     pub(crate) line: usize,
     pub(crate) is_heading: bool,
 }
 
-/// Reads numbered lines, whose numbers may leave some out.
+/// Reads numbered lines. The numbers may have gaps.
 pub(crate) fn paragraphs<'a>(lines: impl IntoIterator<Item = (usize, &'a str)>) -> Vec<Paragraph> {
     let mut reader = Reader::default();
     for (number, line) in lines {
@@ -90,7 +90,7 @@ fn list_item(line: &str) -> Option<&str> {
     rest.starts_with(char::is_whitespace).then(|| rest.trim())
 }
 
-/// The cells of a table row that have text; none for the line below the head.
+/// The cells of a table row with text; no cells for the line below the head.
 fn cells(row: &str) -> Vec<&str> {
     if row.chars().all(|it| matches!(it, '|' | ':' | '-' | ' ')) {
         return Vec::new();

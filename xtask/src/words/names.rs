@@ -1,5 +1,5 @@
-//! The names that a Rust file defines: items, fields, variants, parameters and variables. Uses of a
-//! name are left out: the definition is what has to change.
+//! The names that a Rust file defines: items, fields, variants, parameters and variables. Uses of a name are not
+//! checked, because a rename starts at the definition.
 
 use super::rust::Code;
 
@@ -46,8 +46,8 @@ fn define<'a>(code: &[Code<'a>], at: usize, kind: Kind, names: &mut Vec<Name<'a>
     names.extend(name.filter(|it| is_name(it.text)).map(|it| Name::new(kind, *it)));
 }
 
-/// The variables of `let a`, `let mut a` and `let (a, mut b)`. Those of other patterns are mostly
-/// names of fields, which are defined elsewhere.
+/// The variables of `let a`, `let mut a` and `let (a, mut b)`. Variables in other patterns mostly repeat the names of
+/// fields.
 fn variables<'a>(code: &[Code<'a>], at: usize, names: &mut Vec<Name<'a>>) {
     for (index, token) in code.iter().enumerate().skip(at) {
         let is_pattern = code.get(index + 1).is_some_and(|it| matches!(it.text, "(" | "{"));

@@ -1,23 +1,23 @@
-//! A phrase of the word list: its words, and the conditions on what is around them.
+//! A phrase of the word list: its words, and the conditions on the words around the phrase.
 
 use anyhow::{bail, ensure};
 
 use super::prose::Token;
 
-/// The marks after which a sentence opens.
+/// The marks before the start of a sentence.
 const ENDS: [&str; 5] = [".", "!", "?", ":", ";"];
 
 /// The end of the text, in a condition.
 const END: &str = "END";
 
-/// The source of a text, which decides the kinds that apply to it.
+/// The source of a text. It decides the kinds that apply to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Prose,
     Heading,
     /// The name of a test, which is a sentence.
     TestName,
-    /// Any other name, split into words.
+    /// A name other than that of a test, split into words.
     Name,
     /// The whole name of a type or a function, as one word.
     TypeName,
@@ -42,7 +42,7 @@ enum Word {
 }
 
 impl Phrase {
-    /// Reads a line of the list. An alternative that may be empty makes two phrases of it.
+    /// Reads a line of the list. An optional alternative creates two phrases.
     pub(crate) fn parse_line(line: &str) -> anyhow::Result<Vec<Self>> {
         let mut parts = line.split(" | ");
         let mut variants: Vec<Vec<Word>> = vec![Vec::new()];
@@ -62,7 +62,7 @@ impl Phrase {
             .map(|words| {
                 ensure!(
                     matches!(words.first(), Some(Word::OneOf(_))),
-                    "`{line}` does not begin with a word"
+                    "`{line}` does not start with a word"
                 );
                 let mut phrase = Self { words, ..Self::default() };
                 conditions.iter().try_for_each(|condition| phrase.add_condition(condition))?;
@@ -76,7 +76,7 @@ impl Phrase {
             self.is_opening = true;
             return Ok(());
         }
-        // A colon may be one of the words, so only the first one ends the name.
+        // A colon may be one of the words, so only the first colon ends the name.
         let Some((name, words)) = condition.split_once(':') else {
             bail!("`{condition}` is not a condition");
         };
@@ -102,8 +102,8 @@ impl Phrase {
         self.words.len() == 1
     }
 
-    /// The index of the phrase's last token if the phrase begins at the token `at`, of which the
-    /// caller has compared the first word.
+    /// The index of the phrase's last token if the phrase starts at the token `at`. The caller has compared the first
+    /// word.
     pub(crate) fn matches(&self, tokens: &[Token<'_>], at: usize, source: Source) -> Option<usize> {
         for (word, index) in self.words.iter().zip(at..).skip(1) {
             if !word.matches(tokens.get(index)?) {
@@ -144,7 +144,7 @@ impl Word {
     }
 }
 
-/// Whether a condition's words include the token. Without words, it is as `otherwise`.
+/// Whether a condition's words include the token; `otherwise` without words.
 fn is_among(token: Option<&Token<'_>>, words: &[String], otherwise: bool) -> bool {
     if words.is_empty() {
         return otherwise;
@@ -162,7 +162,7 @@ fn opens_sentence(token: &Token<'_>, previous: Option<&Token<'_>>, source: Sourc
     }
 }
 
-/// The words that a text with `{alternatives,in braces}` stands for.
+/// The words of a pattern with `{alternatives,in braces}`.
 pub(crate) fn expand(text: &str) -> Vec<String> {
     let Some((head, rest)) = text.split_once('{') else { return vec![text.to_owned()] };
     let Some((alternatives, tail)) = rest.split_once('}') else { return vec![text.to_owned()] };

@@ -11,15 +11,15 @@ const GAP: char = '\0';
 /// A word, or a single mark of punctuation.
 #[derive(Debug)]
 pub(crate) struct Token<'a> {
-    /// In lower case.
+    /// The token in lower case.
     pub(crate) text: Cow<'a, str>,
     pub(crate) is_word: bool,
     /// The start and the end of the token in the text, in bytes.
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Whether the first letter is a capital one.
+    /// Whether the first letter is a capital letter.
     pub(crate) has_capital: bool,
-    /// Whether all letters are.
+    /// Whether all letters are capital letters.
     pub(crate) is_capitals: bool,
 }
 
@@ -46,7 +46,7 @@ fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
     rest.windows(wanted.len()).position(|window| window == wanted).map(|at| from + at)
 }
 
-/// A code span ends at as many backticks as it begins with.
+/// A code span starts and ends with the same number of backticks.
 fn clear_code(bytes: &mut [u8]) {
     let mut at = 0;
     while let Some(open) = find(bytes, at, b"`") {
@@ -96,7 +96,7 @@ fn clear_between(bytes: &mut [u8], open: &[u8], close: &[u8]) {
     }
 }
 
-/// An address goes up to the next space, or in `<…>` up to the bracket.
+/// An address ends before the next space, or in `<…>` at the bracket.
 fn clear_addresses(bytes: &mut [u8]) {
     let mut at = 0;
     while let Some(found) = find(bytes, at, b"://") {

@@ -1,5 +1,4 @@
-//! The findings in one file: reads it by its language and compares its prose and names with the
-//! word list.
+//! The findings in one file: reads the file by its language, and compares prose and names with the word list.
 
 use std::collections::BTreeSet;
 
@@ -124,7 +123,7 @@ impl Reader<'_, '_> {
             found.push((kind, words[tokens[first].start..tokens[last].end].to_owned()));
         });
         if matches!(source, Source::Name | Source::TestName) {
-            // A phrase of the list may have the same two words.
+            // A phrase of the list may contain the same two words.
             let covered: BTreeSet<_> =
                 found.iter().map(|(_, word)| word.replace(' ', "")).collect();
             for pair in tokens.windows(2) {
@@ -143,13 +142,13 @@ impl Reader<'_, '_> {
             line,
             paragraph: line,
             kind: &kind.name,
-            // A type is shown as it is written.
+            // The finding contains the type name unchanged.
             word: if word.eq_ignore_ascii_case(name) { name.to_owned() } else { word },
             advice: &kind.advice,
         }));
     }
 
-    /// Comments on lines of their own, and at the ends of lines. Consecutive ones belong together.
+    /// Comments on lines of their own, and at the ends of lines. Consecutive comments form one paragraph.
     fn comments(&mut self, text: &str, mark: &str) {
         let comments: Vec<_> = (1..)
             .zip(text.lines())
@@ -173,7 +172,7 @@ fn lines_before(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count()
 }
 
-/// The content of a string with escapes read, and an `X` for each placeholder. It has the same lines.
+/// The content of a string with decoded escapes, and an `X` for each placeholder. The line breaks stay.
 fn without_placeholders(content: &str) -> String {
     let mut text = String::with_capacity(content.len());
     let mut rest = content;

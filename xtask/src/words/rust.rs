@@ -1,17 +1,16 @@
-//! The parts of a Rust file in which words are read: its comments, its strings, and the tokens in
-//! which `names` looks for definitions.
+//! The checked parts of a Rust file: its comments, its strings, and the tokens in which `names` searches for
+//! definitions.
 //!
-//! A scanner of its own instead of a parser: a parser drops the comments, and a file that does not
-//! compile yet can be checked as well.
+//! A scanner instead of a parser: a parser drops the comments, and a file that does not compile can be checked as well.
 
 /// The parts of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Parts<'a> {
     /// The lines of all comments with their numbers, without the marks.
     pub(crate) comments: Vec<(usize, &'a str)>,
-    /// The contents of all strings, with the lines on which they begin.
+    /// The contents of all strings, with the first line of each.
     pub(crate) strings: Vec<(usize, &'a str)>,
-    /// Everything else.
+    /// The tokens of the code.
     pub(crate) code: Vec<Code<'a>>,
 }
 
@@ -30,7 +29,7 @@ pub(crate) fn parts(text: &str) -> Parts<'_> {
     scanner.parts
 }
 
-/// The line from which on the file holds its unit tests.
+/// The first line of the unit tests at the end of the file.
 pub(crate) fn tests_begin(code: &[Code<'_>]) -> Option<usize> {
     const OPENING: [&str; 8] = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
     let is_opening = |window: &&[Code<'_>]| window.iter().map(|it| it.text).eq(OPENING);

@@ -1,6 +1,6 @@
 //! The length of sentences and paragraphs.
 
-/// The aim is 25 words; more than this is a finding.
+/// The maximum length of a sentence in words. The goal is 25 words.
 const MAX_WORDS: usize = 35;
 const MAX_SENTENCES: usize = 6;
 
@@ -11,7 +11,7 @@ const ABBREVIATIONS: [&str; 10] =
 /// A sentence, or a paragraph, that is too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong {
-    /// Its start, in bytes.
+    /// The start in the paragraph, in bytes.
     pub(crate) at: usize,
     /// `40 words`, `7 sentences`.
     pub(crate) length: String,
@@ -47,7 +47,7 @@ pub(crate) fn check(text: &str) -> Vec<TooLong> {
     found
 }
 
-/// The texts between spaces, with their offsets. Removed markup alone is not one.
+/// The chunks between spaces, with their offsets. Removed markup alone is not a chunk.
 fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = text.as_ptr().addr();
     let is_seen = |chunk: &&str| chunk.contains(|it| it != '\0');
@@ -70,7 +70,7 @@ fn ends_between(chunk: &str, next: &str) -> bool {
         && opening.starts_with(|it: char| it.is_ascii_uppercase() || it.is_ascii_digit())
 }
 
-/// Words begin with a letter or a digit. Signs inside of one do not separate it: `a-b`, `a/b`, `1.5`.
+/// Words start with a letter or a digit. Marks inside of a word do not split the word: `a-b`, `a/b`, `1.5`.
 fn count_words(chunk: &str) -> usize {
     let is_inner = |it: char| {
         it.is_alphanumeric() || matches!(it, '_' | '\'' | '’' | '-' | '.' | '/' | ':' | '\0')
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_sentence_is_found_where_it_begins() {
+    fn a_long_sentence_is_reported_at_its_start() {
         let found = check(&format!("One. Two {}.", vec!["word"; 36].join("\n")));
         assert_eq!(found[0].at, 5);
     }

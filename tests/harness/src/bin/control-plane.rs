@@ -1,6 +1,6 @@
-//! The harness outside of tests: `check` lists which real-cluster tests can run, `build` fetches and builds what they
-//! use, and `up` runs a control plane for a whole test run, or for interactive use. It runs until its standard input
-//! ends or it gets a signal.
+//! The harness outside of tests: `check` lists the real-cluster tests that can run, `build` fetches and builds their
+//! programs, and `up` runs a control plane for a whole test run, or for interactive use. `up` runs until standard input
+//! ends or a signal arrives.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -27,13 +27,13 @@ struct Arguments {
 enum Command {
     /// Print, as JSON on one line a kind, which tests can run here; exit 1 when some cannot.
     Check,
-    /// Build the control plane, and fetch Prometheus, unless they are there.
+    /// Build the control plane, and fetch Prometheus, if missing.
     Build,
     /// Remove the control planes that were built, and what was prepared for them.
     Clean,
-    /// Start a control plane and hold it until standard input ends or a signal comes.
+    /// Start a control plane and run it until standard input ends or a signal arrives.
     Up {
-        /// Only etcd and the API server.
+        /// Start only etcd and the API server.
         #[arg(long)]
         api_only: bool,
     },
@@ -120,8 +120,8 @@ async fn complete() -> Result<bool> {
     tokio::task::spawn_blocking(|| Ok(Binaries::provide()?.lacking().is_empty())).await?
 }
 
-/// The process that started this one holds the other end of standard input, and the kernel closes it when that
-/// process ends, even if it is killed.
+/// The parent process holds the other end of standard input. The kernel closes that end when the parent ends, even if
+/// the parent is killed.
 async fn await_end() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let input_ends = async {

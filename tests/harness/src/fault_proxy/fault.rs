@@ -1,4 +1,4 @@
-//! Faults: what goes wrong, with which requests, and how often. `forward` carries them out.
+//! Faults: the effect, the matching requests, and the number of strikes. `forward` applies the faults.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,35 +25,35 @@ pub struct Fault {
 /// The effect on a request.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
-    /// The request gets this response, and the API server never receives it.
+    /// The proxy sends this response, and the API server never receives the request.
     Respond(InjectedResponse),
-    /// The API server carries it out, and the connection is cut instead of the answer.
+    /// The API server applies the request, and the proxy cuts the connection instead of responding.
     LoseResponse,
-    /// The API server carries it out, and it gets this answer.
+    /// The API server applies the request, and the proxy sends this response.
     ReplaceResponse(InjectedResponse),
-    /// The connection is cut before the API server receives it.
+    /// The proxy cuts the connection before the API server receives the request.
     Refuse,
-    /// The request waits until it is released; then it is forwarded.
+    /// The request waits for the release, and is forwarded then.
     Hang,
     /// The request is forwarded after a delay.
     Delay(Duration),
 }
 
 impl Fault {
-    /// Answers in the API server's place.
+    /// The proxy responds instead of the API server.
     #[must_use]
     pub fn respond(response: InjectedResponse) -> Self {
         Self::with_effect(Effect::Respond(response))
     }
 
-    /// The API server carries the request out, and the connection is cut instead of the answer.
+    /// The API server applies the request, and the proxy cuts the connection instead of responding.
     #[must_use]
     pub fn lose_response() -> Self {
         Self::with_effect(Effect::LoseResponse)
     }
 
-    /// The API server applies the request, and this is the response instead, as by one whose store is lost in the
-    /// middle of it.
+    /// The API server applies the request, and the proxy sends this response, like an API server that loses its store
+    /// during the request.
     #[must_use]
     pub fn replace_response(response: InjectedResponse) -> Self {
         Self::with_effect(Effect::ReplaceResponse(response))
@@ -65,8 +65,7 @@ impl Fault {
         Self::with_effect(Effect::Refuse)
     }
 
-    /// The request waits until [`Injected::release`]; then it is forwarded as if it had just
-    /// arrived.
+    /// The request waits until [`Injected::release`], and is forwarded then like a new request.
     #[must_use]
     pub fn hang() -> Self {
         Self::with_effect(Effect::Hang)
@@ -78,20 +77,20 @@ impl Fault {
         Self::with_effect(Effect::Delay(by))
     }
 
-    /// Only with requests of this method.
+    /// Limits the fault to requests with this method.
     #[must_use]
     pub fn method(self, method: Method) -> Self {
         self.matching(move |request| request.method == method)
     }
 
-    /// Only with requests whose path (without the query) contains this.
+    /// Limits the fault to requests whose path (without the query) contains this string.
     #[must_use]
     pub fn path_contains(self, part: impl Into<String>) -> Self {
         let part = part.into();
         self.matching(move |request| request.path.contains(&part))
     }
 
-    /// Only with requests that match. Called before any response.
+    /// Limits the fault to requests that match. The proxy calls the function before any response.
     #[must_use]
     pub fn matching(
         mut self,
@@ -101,14 +100,14 @@ impl Fault {
         self
     }
 
-    /// With this many requests, and then no more.
+    /// Sets the number of affected requests.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
     }
 
-    /// With all of them, until it is withdrawn.
+    /// The fault strikes all requests, until the fault is withdrawn.
     #[must_use]
     pub fn always(self) -> Self {
         self.times(usize::MAX)
@@ -125,7 +124,7 @@ impl std::fmt::Debug for Fault {
     }
 }
 
-/// An answer with a Kubernetes `Status` as its body, or with a page.
+/// A response with a Kubernetes `Status`, or with a page, as its body.
 #[derive(Clone, Debug)]
 pub struct InjectedResponse {
     code: StatusCode,
@@ -136,7 +135,7 @@ pub struct InjectedResponse {
 }
 
 impl InjectedResponse {
-    /// One with this code. Its reason is the one Kubernetes gives such an answer.
+    /// A response with this code, and the reason that Kubernetes uses for the code.
     #[must_use]
     pub fn with(code: StatusCode) -> Self {
         let reason = match code {
@@ -161,27 +160,27 @@ impl InjectedResponse {
         }
     }
 
-    /// The page of a proxy, in HTML, with this code.
+    /// A response with this code, and the HTML page of a proxy.
     #[must_use]
     pub fn page(code: StatusCode, html: impl Into<String>) -> Self {
         Self { page: Some(html.into()), ..Self::with(code) }
     }
 
-    /// With another reason.
+    /// Replaces the reason.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = reason.into();
         self
     }
 
-    /// With another message.
+    /// Replaces the message.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
         self
     }
 
-    /// With a `Retry-After` header, in whole seconds, and the same in the body's details.
+    /// Adds a `Retry-After` header, in whole seconds, and the same value in the body's details.
     #[must_use]
     pub fn retry_after(mut self, after: Duration) -> Self {
         self.retry_after = Some(after);
@@ -217,7 +216,8 @@ impl InjectedResponse {
     }
 }
 
-/// A fault that was injected: how many requests it took, and how to end it. It outlives this.
+/// An injected fault: the number of strikes so far, and methods to end the fault. Dropping this value does not end the
+/// fault.
 #[derive(Clone, Debug)]
 pub struct Injected {
     state: Arc<State>,
@@ -231,13 +231,13 @@ struct State {
 }
 
 impl Injected {
-    /// The number of requests it has struck so far.
+    /// The number of requests that the fault has struck so far.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.state.taken.load(Ordering::SeqCst)
     }
 
-    /// Waits until it has struck this many requests.
+    /// Waits until the fault has struck this many requests.
     pub async fn await_taken(&self, times: usize) -> Result<()> {
         await_condition(&format!("a fault to take {times} requests"), PATIENCE, async || {
             let taken = self.taken();
@@ -246,28 +246,29 @@ impl Injected {
         .await
     }
 
-    /// Releases the hanging requests, and strikes no more.
+    /// Releases the hanging requests, and ends the fault.
     pub fn release(&self) {
         self.withdraw();
         self.state.is_released.send_replace(true);
     }
 
-    /// Strikes no more requests. Those that hang keep hanging.
+    /// Ends the fault. Hanging requests keep hanging.
     pub fn withdraw(&self) {
         self.state.left.store(0, Ordering::SeqCst);
     }
 }
 
-/// A request's fault: what happens, and the signal that ends a hang.
+/// The fault of a request: the effect, and the signal that ends a hang.
 #[derive(Debug)]
 pub(super) struct TakenFault {
     pub(super) effect: Effect,
-    /// Kept alive, because the list drops a fault that is used up, and tests may, too.
+    /// A reference keeps the fault alive, because the list drops a fault without remaining strikes, and tests may drop
+    /// theirs, too.
     state: Arc<State>,
 }
 
 impl TakenFault {
-    /// Waits as long as needed until hanging requests are released.
+    /// Waits for the release of hanging requests.
     pub(super) async fn released(&self) -> Result<()> {
         self.state.is_released.subscribe().wait_for(|is_released| *is_released).await?;
         Ok(())
@@ -291,13 +292,13 @@ impl Faults {
         Injected { state }
     }
 
-    /// The fault for a request; uses up one of its strikes.
+    /// The fault for a request. The call uses one strike.
     pub(super) fn take_for(&self, request: &RecordedRequest) -> Option<TakenFault> {
         let mut list = self.lock();
         list.retain(|(_, state)| state.left.load(Ordering::SeqCst) > 0);
         let (fault, state) =
             list.iter().find(|(fault, _)| fault.fits.iter().all(|fits| fits(request)))?;
-        // It may be withdrawn at this very moment, and must not wrap around.
+        // A test may withdraw the fault concurrently; the counter must not wrap around.
         let one_less = |left: usize| left.checked_sub(1);
         state.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).ok()?;
         state.taken.fetch_add(1, Ordering::SeqCst);

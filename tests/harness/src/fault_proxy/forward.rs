@@ -1,5 +1,5 @@
-//! One request through the proxy: records it, perhaps injects a fault, forwards it, and returns the
-//! response.
+//! A request through the proxy: the proxy records the request, may inject a fault, forwards the request, and returns
+//! the response.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use kube::client::Body;
 use super::Service;
 use super::fault::{Effect, InjectedResponse};
 
-/// Headers that belong to the connection and not to the request, and credentials: the proxy has its
-/// own for the API server.
+/// Headers of the connection, and credentials: the proxy uses its own credentials for the API server.
 const OF_THE_CONNECTION: [header::HeaderName; 6] = [
     header::HOST,
     header::AUTHORIZATION,
@@ -23,7 +22,7 @@ const OF_THE_CONNECTION: [header::HeaderName; 6] = [
     header::UPGRADE,
 ];
 
-/// Answers a request. An error cuts the connection without a response.
+/// Responds to a request. An error cuts the connection without a response.
 pub(super) async fn respond(
     service: Arc<Service>,
     request: Request<Incoming>,
@@ -41,10 +40,10 @@ pub(super) async fn respond(
         }
         Effect::Refuse => bail!("refused on purpose"),
         Effect::LoseResponse => {
-            // The API server starts its response once the work is done.
+            // The API server starts its response after it has applied the request.
             let lost = ask_api_server(&service, number, request).await?;
             drop(lost);
-            bail!("the answer was lost on purpose")
+            bail!("the response was dropped on purpose")
         }
         Effect::Hang => {
             taken.released().await?;
@@ -76,7 +75,7 @@ async fn hand_on(
     Ok(response)
 }
 
-/// If the program disconnects before the response, this is dropped, and the request with it.
+/// If the program disconnects before the response, the runtime drops this future and cancels the request.
 async fn ask_api_server(
     service: &Service,
     number: u64,

@@ -1,6 +1,5 @@
-//! A server between a program and the API server that injects faults: it listens, cuts connections
-//! and goes down. A single request is handled in `forward`, faults are in `fault`, recorded
-//! requests in `request_log`.
+//! A server between a program and the API server that injects faults: this file listens, cuts connections, and blocks
+//! the port. `forward` handles a single request, `fault` contains the faults, and `request_log` the recorded requests.
 
 mod fault;
 mod forward;
@@ -26,11 +25,11 @@ use self::fault::Faults;
 use self::request_log::RequestLog;
 use almanac_local::{ReservedPort, RunFolder};
 
-/// The backlog of an API server.
+/// The listen backlog, as of an API server.
 const BACKLOG: u32 = 1024;
 
-/// A plain HTTP server on loopback that forwards every request to an API server, with the
-/// permissions of the client it was started with, unless a [`Fault`] changes them.
+/// A plain HTTP server on loopback that forwards every request to an API server, with the permissions of the client
+/// that started the proxy, unless a [`Fault`] changes the result.
 ///
 /// Responses are streamed, so watches work. When the program disconnects, its request to the API
 /// server ends, too. Protocol upgrades (exec, attach, port-forward) are not supported.
@@ -42,7 +41,7 @@ pub struct FaultProxy {
     folder: RunFolder,
 }
 
-/// The state that all connections share.
+/// The shared state of all connections.
 struct Service {
     api_server: Client,
     faults: Faults,
@@ -51,9 +50,9 @@ struct Service {
 }
 
 impl FaultProxy {
-    /// Starts one. Its requests have the client's permissions.
+    /// Starts a proxy. Its requests have the client's permissions.
     ///
-    /// The proxy lives on the runtime it is started on.
+    /// The proxy lives on the runtime of the caller.
     pub fn start(api_server: Client) -> Result<Self> {
         let folder = RunFolder::create()?;
         let port = ReservedPort::take()?;
@@ -84,21 +83,21 @@ impl FaultProxy {
         Ok(proxy)
     }
 
-    /// The address it listens on.
+    /// The listen address.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port.number())
     }
 
-    /// A kubeconfig that names it as the server. It holds no credentials; its default namespace is
-    /// that of the client the proxy was started with.
+    /// A kubeconfig with the proxy as the server. The file contains no credentials, and the default namespace is that
+    /// of the client that started the proxy.
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("proxy.kubeconfig")
     }
 
-    /// Injects a fault. Of several faults that match a request, the first injected one counts,
-    /// until it is used up.
+    /// Injects a fault. If several faults match a request, the first injected fault applies, until its strikes are used
+    /// up.
     #[must_use = "a fault without a check might never have happened"]
     pub fn inject(&self, fault: Fault) -> Injected {
         self.service.faults.add(fault)
@@ -110,7 +109,7 @@ impl FaultProxy {
         self.service.log.all()
     }
 
-    /// All writes except for those of leases.
+    /// All writes except for those of Leases.
     #[must_use]
     pub fn writes(&self) -> Vec<RecordedRequest> {
         let mut requests = self.requests();
@@ -129,8 +128,8 @@ impl FaultProxy {
         self.service.connections().iter().filter(|connection| !connection.is_finished()).count()
     }
 
-    /// Cuts every open connection, including watches and partial responses, and waits until they
-    /// are gone. New ones are accepted. Returns how many there were.
+    /// Cuts every open connection, including watches and partial responses, and waits until all are closed. The proxy
+    /// accepts new connections. Returns the number of cut connections.
     pub async fn cut_all(&self) -> usize {
         let connections = std::mem::take(&mut *self.service.connections());
         let mut cut = 0;
@@ -145,8 +144,8 @@ impl FaultProxy {
         cut
     }
 
-    /// Goes down, like an API server that does not run: every connection is cut, and new ones are
-    /// refused. The port stays reserved.
+    /// Stops serving, like an API server that does not run: cuts every connection, and refuses new connections. The
+    /// port stays reserved.
     pub async fn block(&self) {
         let listening = self.listening().take();
         if let Some(listening) = listening {
@@ -156,7 +155,7 @@ impl FaultProxy {
         self.cut_all().await;
     }
 
-    /// Comes back after [`Self::block`].
+    /// Serves again after [`Self::block`].
     pub fn unblock(&self) -> Result<()> {
         let mut listening = self.listening();
         if listening.is_none() {
@@ -220,7 +219,7 @@ async fn accept(listener: TcpListener, service: Arc<Service>) {
 }
 
 async fn serve(stream: TcpStream, service: Arc<Service>) {
-    // Small responses must not wait for more.
+    // Small responses are sent without delay.
     let _ = stream.set_nodelay(true);
     let respond = service_fn(|request| forward::respond(Arc::clone(&service), request));
     // Failing connections are intended: the program sees them, and the test checks the program.

@@ -8,39 +8,39 @@ use http::{Method, Request, header};
 /// A request to the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRequest {
-    /// The time of its arrival.
+    /// The instant of arrival.
     pub at: Instant,
-    /// Its method.
+    /// The HTTP method.
     pub method: Method,
-    /// Its path, without the query.
+    /// The path, without the query.
     pub path: String,
-    /// The query string; empty if there is none.
+    /// The query string; empty if absent.
     pub query: String,
-    /// The user agent; empty if there is none.
+    /// The user agent; empty if absent.
     pub user_agent: String,
-    /// The status of the response; `None` while there is none, or if the connection was cut.
+    /// The status of the response; `None` before the response, or if the connection was cut.
     pub status: Option<u16>,
     /// The status of the API server's response, whether or not it reached the program.
     pub api_server_status: Option<u16>,
-    /// Whether a fault struck it.
+    /// Whether a fault affected the request.
     pub injected: bool,
 }
 
 impl RecordedRequest {
-    /// Whether it is a POST, PUT, PATCH or DELETE. Access reviews are POSTs, too.
+    /// Whether the request is a POST, PUT, PATCH or DELETE. Access reviews are POSTs, too.
     #[must_use]
     pub fn is_write(&self) -> bool {
         [Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(&self.method)
     }
 
-    /// Whether it is about a lease.
+    /// Whether the request is about a Lease.
     #[must_use]
     pub fn is_for_lease(&self) -> bool {
         self.path.starts_with("/apis/coordination.k8s.io/")
             && self.path.split('/').any(|part| part == "leases")
     }
 
-    /// Whether it is a watch.
+    /// Whether the request is a watch.
     #[must_use]
     pub fn is_watch(&self) -> bool {
         self.query.split('&').any(|part| part == "watch=true" || part == "watch=1")
@@ -75,7 +75,7 @@ struct List {
 }
 
 impl RequestLog {
-    /// Adds a request. The number is for adding its result later.
+    /// Adds a request. The caller adds the result later, by the returned number.
     pub(super) fn add<T>(&self, request: &Request<T>) -> (u64, RecordedRequest) {
         let mut list = self.lock();
         let number = list.next;
@@ -85,7 +85,7 @@ impl RequestLog {
         (number, recorded)
     }
 
-    /// Amends an entry, unless the log has been cleared since.
+    /// Updates an entry, unless the log has been cleared since.
     pub(super) fn amend(&self, number: u64, change: impl FnOnce(&mut RecordedRequest)) {
         let mut list = self.lock();
         if let Ok(index) = list.entries.binary_search_by_key(&number, |(number, _)| *number) {
@@ -112,7 +112,7 @@ mod tests {
 
     fn recorded(method: Method, uri: &str) -> RecordedRequest {
         RecordedRequest::from_request(
-            &Request::builder().method(method).uri(uri).body(()).expect("a request"),
+            &Request::builder().method(method).uri(uri).body(()).expect("build the request"),
         )
     }
 
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_result_is_added_to_its_own_request_even_after_the_log_is_cleared() {
         let log = RequestLog::default();
-        let request = Request::get("/a").body(()).expect("a request");
+        let request = Request::get("/a").body(()).expect("build the request");
         let (early, _) = log.add(&request);
         log.clear();
         let (late, _) = log.add(&request);

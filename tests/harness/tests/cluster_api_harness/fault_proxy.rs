@@ -1,4 +1,4 @@
-//! A client behind the proxy that goes wrong on request, and what of it reaches the API server.
+//! A client behind the proxy with injected faults, and the requests that reach the API server.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use serde_json::json;
 
-/// The same namespace from both sides of a proxy.
+/// Clients of the same namespace, with and without a proxy.
 struct Sides {
     proxy: FaultProxy,
     behind: Api<ConfigMap>,
@@ -29,12 +29,12 @@ impl Sides {
         Ok(Self { proxy, behind, direct: Api::default_namespaced(test.client()) })
     }
 
-    async fn create_behind(&self, name: &str) -> kube::Result<ConfigMap> {
+    async fn create_through_proxy(&self, name: &str) -> kube::Result<ConfigMap> {
         self.behind.create(&PostParams::default(), &map(name)).await
     }
 
-    /// Whether the API server has it.
-    async fn is_there(&self, name: &str) -> Result<bool> {
+    /// Whether the API server stores the object.
+    async fn exists(&self, name: &str) -> Result<bool> {
         Ok(self.direct.get_opt(name).await?.is_some())
     }
 }
@@ -44,9 +44,9 @@ fn map(name: &str) -> ConfigMap {
     ConfigMap { metadata, ..ConfigMap::default() }
 }
 
-/// The API server's rejection of a request, or that of the proxy in its name.
-fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::Status> {
-    match answer {
+/// The rejection of a request by the API server, or by the proxy in the format of the API server.
+fn refusal<T: std::fmt::Debug>(result: kube::Result<T>) -> Result<kube::core::Status> {
+    match result {
         Err(kube::Error::Api(status)) => Ok(*status),
         other => bail!("not a refusal but {other:?}"),
     }
@@ -56,7 +56,7 @@ fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::St
 fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
-        sides.create_behind("passes").await?;
+        sides.create_through_proxy("passes").await?;
         let patch = Patch::Merge(json!({"data": {"tide": "high"}}));
         let params = PatchParams { field_manager: Some("pilot".into()), ..Default::default() };
         sides.behind.patch("passes", &params, &patch).await?;
@@ -107,29 +107,28 @@ fn lease_renewals_are_not_counted_as_writes_and_the_user_agent_is_recorded() -> 
 }
 
 #[test]
-fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_the_api_server()
--> TestResult {
+fn an_injected_response_strikes_n_times_and_the_api_server_gets_no_request() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
-        let answer = InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS)
+        let response = InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS)
             .message("the harbour is full")
             .retry_after(Duration::from_secs(7));
-        let busy = sides.proxy.inject(Fault::respond(answer).method(Method::POST).times(2));
+        let busy = sides.proxy.inject(Fault::respond(response).method(Method::POST).times(2));
         let other = Fault::respond(InjectedResponse::with(StatusCode::CONFLICT))
             .path_contains("/configmaps");
         let conflict = sides.proxy.inject(other);
 
         for _ in 0..2 {
-            let status = refusal(sides.create_behind("late").await)?;
+            let status = refusal(sides.create_through_proxy("late").await)?;
             assert_eq!((status.code, status.reason.as_str()), (429, "TooManyRequests"));
             assert_eq!(status.message, "the harbour is full");
             let details = status.details.context("no details")?;
             assert_eq!(details.retry_after_seconds, 7);
         }
-        // The first fault is used up; the second one fits too.
-        assert_eq!(refusal(sides.create_behind("late").await)?.code, 409);
-        assert!(!sides.is_there("late").await?);
-        sides.create_behind("late").await?;
+        // The first fault has no strikes left; the second fault matches too.
+        assert_eq!(refusal(sides.create_through_proxy("late").await)?.code, 409);
+        assert!(!sides.exists("late").await?);
+        sides.create_through_proxy("late").await?;
         assert_eq!((busy.taken(), conflict.taken()), (2, 1));
         let requests = sides.proxy.requests();
         let injected: Vec<_> = requests.iter().map(|request| request.injected).collect();
@@ -141,19 +140,19 @@ fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_t
 }
 
 #[test]
-fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
+fn a_request_with_a_lost_response_is_applied_and_a_refused_request_is_not() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let lost = sides.proxy.inject(Fault::lose_response().method(Method::POST));
-        ensure!(sides.create_behind("done").await.is_err(), "an answer came");
-        assert!(sides.is_there("done").await?);
+        ensure!(sides.create_through_proxy("done").await.is_err(), "a response arrived");
+        assert!(sides.exists("done").await?);
         assert_eq!(lost.taken(), 1);
 
         let refused = sides.proxy.inject(Fault::refuse().matching(RecordedRequest::is_write));
-        // Another request passes by, though it came first.
+        // An earlier request that does not match passes.
         assert!(sides.behind.get("done").await.is_ok());
-        ensure!(sides.create_behind("undone").await.is_err(), "an answer came");
-        assert!(!sides.is_there("undone").await?);
+        ensure!(sides.create_through_proxy("undone").await.is_err(), "a response arrived");
+        assert!(!sides.exists("undone").await?);
         assert_eq!(refused.taken(), 1);
 
         let requests = sides.proxy.requests();
@@ -165,13 +164,13 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
 }
 
 #[test]
-fn a_replaced_answer_hides_applied_work() -> TestResult {
+fn a_replaced_response_hides_an_applied_request() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let conflict = Fault::replace_response(InjectedResponse::with(StatusCode::CONFLICT));
         let replaced = sides.proxy.inject(conflict.method(Method::POST));
-        ensure!(sides.create_behind("done").await.is_err(), "the answer was not replaced");
-        assert!(sides.is_there("done").await?);
+        ensure!(sides.create_through_proxy("done").await.is_err(), "the response was not replaced");
+        assert!(sides.exists("done").await?);
         assert_eq!(replaced.taken(), 1);
         let request = &sides.proxy.requests()[0];
         assert_eq!((request.status, request.api_server_status), (Some(409), Some(201)));
@@ -184,17 +183,17 @@ fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> Tes
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST).always());
-        let (created, meanwhile) = tokio::join!(sides.create_behind("patient"), async {
+        let (created, meanwhile) = tokio::join!(sides.create_through_proxy("patient"), async {
             hanging.await_taken(1).await?;
-            let was_there = sides.is_there("patient").await?;
+            let existed = sides.exists("patient").await?;
             hanging.release();
-            anyhow::Ok(was_there)
+            anyhow::Ok(existed)
         });
-        assert!(!meanwhile?, "it was carried out while it hung");
+        assert!(!meanwhile?, "the hanging request was applied");
         created?;
-        assert!(sides.is_there("patient").await?);
-        // Released for good: the next one does not hang.
-        sides.create_behind("next").await?;
+        assert!(sides.exists("patient").await?);
+        // The release is permanent: the next request does not hang.
+        sides.create_through_proxy("next").await?;
         Ok(())
     })
 }
@@ -204,21 +203,21 @@ fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResul
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST));
-        let mut creating = Box::pin(sides.create_behind("patient"));
+        let mut creating = Box::pin(sides.create_through_proxy("patient"));
         tokio::select! {
-            answer = &mut creating => bail!("an answer came: {answer:?}"),
+            result = &mut creating => bail!("a response arrived: {result:?}"),
             taken = hanging.await_taken(1) => taken?,
         }
         drop(hanging);
-        // The list lets go of the fault with the next request.
+        // The list drops the fault at the next request.
         tokio::select! {
-            answer = &mut creating => bail!("an answer came: {answer:?}"),
-            created = sides.create_behind("next") => created?,
+            result = &mut creating => bail!("a response arrived: {result:?}"),
+            created = sides.create_through_proxy("next") => created?,
         };
         assert_eq!(sides.proxy.requests()[0].status, None);
         sides.proxy.cut_all().await;
-        ensure!(creating.await.is_err(), "an answer came");
-        assert!(!sides.is_there("patient").await?);
+        ensure!(creating.await.is_err(), "a response arrived");
+        assert!(!sides.exists("patient").await?);
         Ok(())
     })
 }
@@ -230,7 +229,7 @@ fn a_delayed_request_arrives_late_and_intact() -> TestResult {
         let by = Duration::from_millis(400);
         let delayed = sides.proxy.inject(Fault::delay(by));
         let start = Instant::now();
-        sides.create_behind("late").await?;
+        sides.create_through_proxy("late").await?;
         assert!(start.elapsed() >= by, "{:?}", start.elapsed());
         assert_eq!(delayed.taken(), 1);
         Ok(())
@@ -246,7 +245,8 @@ fn events_of_a_watch_pass_one_by_one_until_all_connections_are_cut() -> TestResu
         // The controller manager adds its own ConfigMap to a new namespace at any time.
         let others = WatchParams::default().fields("metadata.name!=kube-root-ca.crt");
         let mut watch = sides.behind.watch(&others, &version).await?.boxed();
-        // Each is created after the one before was seen: an answer held back would hang here.
+        // Each object is created after the event of the previous object: a response that the proxy holds back would
+        // hang here.
         for name in ["first", "second"] {
             sides.direct.create(&PostParams::default(), &map(name)).await?;
             let event = tokio::time::timeout(PATIENCE, watch.next()).await?;
@@ -272,7 +272,7 @@ fn events_of_a_watch_pass_one_by_one_until_all_connections_are_cut() -> TestResu
 fn a_blocked_proxy_refuses_connections_and_is_back_on_the_same_port() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
-        sides.create_behind("before").await?;
+        sides.create_through_proxy("before").await?;
         let hanging = sides.proxy.inject(Fault::hang());
         let (cut, ()) = tokio::join!(sides.behind.get("before"), async {
             let taken = hanging.await_taken(1).await;

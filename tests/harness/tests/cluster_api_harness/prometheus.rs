@@ -16,11 +16,11 @@ async fn serve(format: &'static str, metric: &'static str) -> anyhow::Result<Str
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
             let length = metric.len();
-            let answer = format!(
+            let response = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: {format}\r\n\
                  Content-Length: {length}\r\nConnection: close\r\n\r\n{metric}"
             );
-            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.write_all(response.as_bytes()).await;
         }
     });
     Ok(address)
@@ -42,7 +42,7 @@ async fn labels_of_the_target_are_honored_if_requested() -> TestResult {
 #[tokio::test]
 async fn open_metrics_are_scraped_as_such() -> TestResult {
     let whole = "# TYPE tide_turns counter\ntide_turns_total 5.0\n# EOF\n";
-    // As plain text this would pass.
+    // In the plain text format, this would be valid.
     let cut_off = "# TYPE tide_turns counter\ntide_turns_total 6.0\n";
     let targets = [serve(OPEN_METRICS, whole).await?, serve(OPEN_METRICS, cut_off).await?];
     let prometheus = Prometheus::start(&targets).await?;

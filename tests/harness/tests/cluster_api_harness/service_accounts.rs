@@ -33,8 +33,8 @@ async fn user_of(client: &Client) -> Result<String> {
     Ok(user.and_then(|user| user.username).unwrap_or_default())
 }
 
-fn is_forbidden<T>(answer: kube::Result<T>) -> bool {
-    matches!(answer, Err(kube::Error::Api(status)) if status.code == 403)
+fn is_forbidden<T>(result: kube::Result<T>) -> bool {
+    matches!(result, Err(kube::Error::Api(status)) if status.code == 403)
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Simulated nodes as the control plane sees them: cordoned, relabeled, taken down, brought back,
-//! and the pods on them.
+//! Simulated nodes from the view of the control plane: cordoned, relabeled, stopped and restarted, and the pods on the
+//! nodes.
 
 use almanac_harness::{
     NodeSimulator, NodeSpec, Observation, PATIENCE, SharedTest, TaintEffect, TestResult,
@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-/// Creates a pod with something more in its spec.
+/// Creates a pod with additional fields in its spec.
 async fn create_pod(test: &SharedTest, name: &str, more: &Value) -> Result<()> {
     let mut spec = json!({"containers": [{"name": "main", "image": "none"}]});
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -36,7 +36,7 @@ async fn await_ready(test: &SharedTest, name: &str) -> Result<String> {
     .await
 }
 
-/// Waits until the scheduler has reported that there is no node for a pod.
+/// Waits until the scheduler has reported that no node fits a pod.
 async fn await_refusal(test: &SharedTest, name: &str) -> Result<()> {
     let pods: Api<Pod> = Api::default_namespaced(test.client());
     await_condition(&format!("no node to be found for pod {name}"), PATIENCE, async || {
@@ -52,15 +52,15 @@ fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a str> {
     conditions.iter().find(|one| one.type_ == kind).map(|one| one.status.as_str())
 }
 
-/// Waits until a taint stands on a node, or does not.
-async fn await_taint(test: &SharedTest, node: &str, key: &str, is_there: bool) -> Result<()> {
+/// Waits until a node has a taint, or does not have the taint.
+async fn await_taint(test: &SharedTest, node: &str, key: &str, is_present: bool) -> Result<()> {
     let nodes: Api<Node> = Api::all(test.client());
-    let what = format!("taint {key} on {node}: {is_there}");
+    let what = format!("taint {key} on {node}: {is_present}");
     await_condition(&what, PATIENCE, async || {
         let spec = nodes.get(node).await?.spec.unwrap_or_default();
         let keys: Vec<_> = spec.taints.into_iter().flatten().map(|taint| taint.key).collect();
         let found = keys.iter().any(|found| found == key);
-        Ok(Observation::from_bool(found == is_there, format!("{keys:?}")))
+        Ok(Observation::from_bool(found == is_present, format!("{keys:?}")))
     })
     .await
 }
@@ -113,7 +113,7 @@ fn a_deleted_pod_goes_and_its_name_can_be_used_again() -> TestResult {
         create_pod(test, "again", &json!({})).await?;
         await_ready(test, "again").await?;
         let first = pods.get("again").await?.metadata.uid;
-        // With its grace period, so that it takes the node's word for the pod to go.
+        // The deletion has a grace period, so that the pod exists until the node confirms its end.
         pods.delete("again", &DeleteParams::default()).await?;
         await_condition("the pod to be gone", PATIENCE, async || {
             Ok(Observation::from_bool(pods.get_opt("again").await?.is_none(), "there"))
@@ -127,7 +127,7 @@ fn a_deleted_pod_goes_and_its_name_can_be_used_again() -> TestResult {
 }
 
 #[test]
-fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestResult {
+fn a_stopped_node_serves_no_pods_and_catches_up_after_its_restart() -> TestResult {
     on_shared_cluster(async |test| {
         let nodes = test.nodes(&[NodeSpec::named("node")]).await?;
         let node = &nodes.names()[0];
@@ -136,7 +136,7 @@ fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestRe
         nodes.stop_node(node).await?;
         await_taint(test, node, "node.kubernetes.io/not-ready", true).await?;
 
-        // No kubelet is there to end its processes, so it stays, deleted.
+        // No kubelet runs that could end the processes, so the pod stays in deletion.
         let pods: Api<Pod> = Api::default_namespaced(test.client());
         pods.delete("sailor", &DeleteParams::default()).await?;
         create_pod(test, "ashore", &json!({})).await?;
@@ -155,7 +155,7 @@ fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestRe
     })
 }
 
-/// A description of nodes that only the pods of this test come to.
+/// A description of nodes for the pods of this test only.
 fn described(test: &SharedTest, count: usize) -> NodeSpec {
     NodeSpec::named(&format!("{}-sail", test.namespace()))
         .count(count)
@@ -163,7 +163,7 @@ fn described(test: &SharedTest, count: usize) -> NodeSpec {
         .taint(NODE_OWNER, test.namespace(), TaintEffect::NoSchedule)
 }
 
-/// Takes a node for lost, as the controller manager does after a while.
+/// Marks a node as lost, like the controller manager does after a while.
 async fn take_for_lost(nodes: &Api<Node>, name: &str) -> Result<()> {
     let lost = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
     nodes.patch_status(name, &PatchParams::default(), &Patch::Strategic(lost)).await?;
@@ -200,7 +200,7 @@ fn described_nodes_continue_and_follow_their_description() -> TestResult {
         await_node(&nodes, &stays).await?;
         drop(first);
 
-        // In the meantime, a pod is bound, the node is marked as lost, and a user gives it more.
+        // While the node is down, a pod is bound, the node is marked as lost, and a user adds fields to the node.
         take_for_lost(&nodes, &stays).await?;
         create_pod(test, "late", &json!({"nodeName": stays})).await?;
         let by_hand =
@@ -224,7 +224,7 @@ fn described_nodes_continue_and_follow_their_description() -> TestResult {
         assert_eq!(capacity["cpu"].0, "8");
         assert!(nodes.get_opt(&goes).await?.is_none(), "{goes} is still there");
 
-        // Nodes of others keep their names, and are left alone.
+        // Nodes of other owners keep their names, and stay unchanged.
         let theirs = NodeSpec::named(&format!("{}-foreign", test.namespace()));
         let refused = NodeSimulator::described(&test.client(), &[theirs]).await;
         let error = refused.err().context("a foreign node was taken")?.to_string();

@@ -166,7 +166,7 @@ fn a_job_completes_when_its_pods_have_slept() -> TestResult {
 fn a_disruption_budget_refuses_the_second_eviction() -> TestResult {
     on_shared_cluster(async |test| {
         test.nodes(&[NodeSpec::named("node")]).await?;
-        // Pods of no controller: nothing replaces the first one, which would allow the second.
+        // Pods without a controller: nothing replaces the first pod. A replacement would allow the second eviction.
         let pods: Api<Pod> = Api::default_namespaced(test.client());
         for name in ["first", "second"] {
             let pod = serde_json::from_value(json!({
@@ -231,7 +231,7 @@ fn an_autoscalers_bounds_move_a_deployment_both_ways() -> TestResult {
 #[test]
 fn two_tests_with_identical_node_specs_do_not_share_nodes() -> TestResult {
     on_shared_cluster(async |one| {
-        // A second namespace in the same cluster, as another test running at the same time has.
+        // A second namespace in the same cluster, like that of a concurrent test.
         let ours = one.nodes(&[NodeSpec::named("node")]).await?;
         std::thread::scope(|scope| {
             scope

@@ -66,9 +66,10 @@ fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() 
         assert!(ours.iter().all(|write| write.user == "almanac-admin"));
         assert!(ours.iter().all(|write| write.namespace == "default"));
 
-        // The API server writes for itself, whenever it likes.
+        // The API server writes its own objects at any time.
         let administrators = |write: &&AuditedRequest| write.user == "almanac-admin";
-        let last = all.iter().rfind(administrators).expect("there are some");
+        let last =
+            all.iter().rfind(administrators).expect("the log contains writes of administrators");
         assert_eq!(summary(last), ("patch", "configmaps", "tides", 200));
         let tally = AuditLog::tally(&all);
         let line = "2 x create configmaps by almanac-admin (almanac/harbour)\n";

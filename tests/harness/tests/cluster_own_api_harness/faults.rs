@@ -29,7 +29,7 @@ fn nothing_is_written_while_etcd_is_stopped_and_writes_resume_when_it_continues(
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let before = create(&test.client(), "before").await?.uid();
         test.plane.pause(Component::Etcd)?;
-        // The API server waits for etcd far longer than this; what counts is that no answer comes.
+        // The API server waits for etcd far longer than this timeout; the test requires that no response arrives.
         let client = test.client();
         let write = create(&client, "meanwhile");
         if let Ok(Ok(_)) = tokio::time::timeout(Duration::from_secs(2), write).await {
@@ -58,7 +58,7 @@ fn a_killed_and_restarted_api_server_serves_the_same_data_and_watches_resume() -
 
         test.plane.kill(Component::ApiServer)?;
         assert_eq!(test.plane.process_id(Component::ApiServer), None);
-        assert!(maps.get("before").await.is_err(), "a dead server answered");
+        assert!(maps.get("before").await.is_err(), "a dead server responded");
         test.plane.restart(Component::ApiServer).await?;
 
         assert_eq!(uid_of(test, "before").await?, before);
@@ -88,7 +88,7 @@ fn a_killed_and_restarted_etcd_has_lost_no_acknowledged_write() -> TestResult {
     })
 }
 
-/// Waits until a watch has shown the object of that name, and ignores the errors that it recovers from.
+/// Waits until a watch has delivered the object of that name. Errors that the watch recovers from are ignored.
 async fn await_object(
     seen: &mut (impl futures::Stream<Item = Result<ConfigMap, watcher::Error>> + Unpin),
     name: &str,

@@ -1,4 +1,4 @@
-//! API servers that a test has for itself: the audit log, faults and watches.
+//! API servers that belong to a single test: the audit log, faults and watches.
 
 mod audit;
 mod faults;

@@ -1,4 +1,4 @@
-//! The version of Kubernetes: the API server is of the one that the environment selects.
+//! The version of Kubernetes: the API server has the version that the environment selects.
 
 use almanac_harness::{Binaries, ControlPlaneOptions, TestResult, on_own_control_plane};
 use almanac_local::{KubernetesVersion, environment};

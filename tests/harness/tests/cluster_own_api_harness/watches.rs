@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::PodTemplate;
 use kube::Client;
 use kube::api::{Api, WatchParams};
 
-/// The watches of pod templates. Only the API server's own cache, which watches etcd, uses them in the control plane.
+/// The number of watches of pod templates. In the control plane, only the cache of the API server watches pod
+/// templates.
 async fn watches(client: &Client) -> Result<f64> {
     let request = http::Request::get("/metrics").body(Vec::new())?;
     let metrics = client.request_text(request).await?;
@@ -38,10 +39,10 @@ fn a_program_that_disconnects_leaves_no_watch_at_the_api_server() -> TestResult 
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let proxy = FaultProxy::start(test.client())?;
         let client = client_for(&proxy.kubeconfig())?;
-        let behind: Api<PodTemplate> = Api::default_namespaced(client);
+        let proxied: Api<PodTemplate> = Api::default_namespaced(client);
         let before = watches(&test.client()).await?;
-        let first = behind.watch(&WatchParams::default(), "0").await?;
-        let second = behind.watch(&WatchParams::default(), "0").await?;
+        let first = proxied.watch(&WatchParams::default(), "0").await?;
+        let second = proxied.watch(&WatchParams::default(), "0").await?;
         await_watches(&test.client(), before + 2.0).await?;
         drop(first);
         await_watches(&test.client(), before + 1.0).await?;

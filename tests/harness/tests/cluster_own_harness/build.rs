@@ -1,4 +1,4 @@
-//! Building once: with a small Go module, so that it takes a second and not minutes.
+//! Concurrent builds: the module is small, so that a build takes a second and not minutes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ fn run(built: &Built) -> Result<String> {
 }
 
 #[test]
-fn of_concurrent_runs_one_builds_and_the_others_reuse_it() -> TestResult {
+fn concurrent_runs_build_once_and_share_the_result() -> TestResult {
     let build = module("at-once")?;
     let builds: Vec<_> = (0..4)
         .map(|_| {
@@ -73,7 +73,7 @@ fn a_changed_source_is_rebuilt_next_to_the_old_build() -> TestResult {
 fn a_failed_build_reports_its_reason_and_leaves_nothing_that_looks_built() -> TestResult {
     let build = module("failing")?;
     fs::write(build.sources.join("main.go"), "package main\n\nfunc main() { undefined() }\n")?;
-    let error = format!("{:#}", build.provide().expect_err("it cannot be built"));
+    let error = format!("{:#}", build.provide().expect_err("the build must fail"));
     assert!(error.contains("undefined: undefined"), "{error}");
     write_program(&build, "fixed")?;
     let fixed = build.provide()?;

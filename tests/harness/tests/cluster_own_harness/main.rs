@@ -1,4 +1,4 @@
-//! Whole control planes that a test has for itself: how they are built and how they run.
+//! Whole control planes that belong to a single test: the build and the runs.
 
 mod build;
 mod runs;

@@ -1,4 +1,4 @@
-//! Runs as a whole: two at once, one that is killed, and components that come and go under pods.
+//! Whole runs: two concurrent runs, a killed run, and components that restart while pods run.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use kube::api::{Api, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
-/// A run of its own: another process that holds a control plane.
+/// A separate run: another process that runs a control plane.
 struct Run {
     process: Child,
     ready: Value,
@@ -48,7 +48,7 @@ impl Run {
         PathBuf::from(self.ready["kubeconfig"].as_str().unwrap_or_default())
     }
 
-    /// SIGKILL: nothing of the run gets to do anything any more.
+    /// Kills the whole run (SIGKILL), without any cleanup.
     fn kill(&mut self) -> Result<()> {
         self.process.kill()?;
         self.process.wait()?;
@@ -67,12 +67,12 @@ impl Drop for Run {
     }
 }
 
-/// The processes that have the directory in their arguments: the components, and what watches them.
+/// The processes that have the directory in their arguments: the components, and their watchers.
 fn processes_in(folder: &Path) -> Result<Vec<String>> {
     let folder = folder.to_str().context("a directory with a strange name")?;
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")? {
-        // A process that has ended since has no arguments any more, and neither has a dead one.
+        // A process that has ended has no arguments, and neither has a zombie.
         let Ok(arguments) = std::fs::read(entry?.path().join("cmdline")) else {
             continue;
         };
@@ -89,7 +89,7 @@ async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
     let mut run = Run::start()?;
     let folder = run.folder();
     ensure!(processes_in(&folder)?.len() >= 2, "the processes of the run are not found");
-    // The hardest case: a stopped process notices nothing by itself.
+    // The hardest case: a stopped process cannot react.
     let etcd = rustix::process::Pid::from_raw(run.process_of(Component::Etcd)?).context("no id")?;
     rustix::process::kill_process(etcd, rustix::process::Signal::STOP)?;
 
@@ -99,7 +99,7 @@ async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
         Ok(Observation::from_bool(left.is_empty(), format!("{left:?}")))
     })
     .await?;
-    // The next run clears away what the killed one could not.
+    // The next run removes the files of the killed run.
     drop(ControlPlane::start(&ControlPlaneOptions::api_only()).await?);
     ensure!(!folder.exists(), "{} is still there", folder.display());
     Ok(())
@@ -116,14 +116,14 @@ async fn two_concurrent_runs_do_not_interfere() -> TestResult {
     for run in &runs {
         namespaces.push(Api::all(client_for(&run.kubeconfig())?));
     }
-    // The same name in both: two objects.
+    // The same name in both runs: two separate objects.
     let same: Namespace = serde_json::from_value(json!({"metadata": {"name": "same"}}))?;
     let first = namespaces[0].create(&PostParams::default(), &same).await?;
     let second = namespaces[1].create(&PostParams::default(), &same).await?;
     assert_ne!(first.metadata.uid, second.metadata.uid);
     assert_ne!(runs[0].folder(), runs[1].folder());
 
-    // The end of one is nothing to the other.
+    // The end of one run does not affect the other run.
     runs[0].kill()?;
     assert_eq!(namespaces[1].get("same").await?.metadata.uid, second.metadata.uid);
     assert!(runs[1].folder().exists());
@@ -143,7 +143,7 @@ async fn a_killed_control_plane_continues_with_its_data_at_the_same_address() ->
     let kept: Namespace = serde_json::from_value(json!({"metadata": {"name": "kept"}}))?;
     let namespaces: Api<Namespace> = Api::all(first.client()?);
     let written = namespaces.create(&PostParams::default(), &kept).await?;
-    // Its programs are killed; none of them can finish anything.
+    // The programs of the run are killed; no program can finish its work.
     drop(first);
 
     let again = start().await?;
@@ -154,7 +154,7 @@ async fn a_killed_control_plane_continues_with_its_data_at_the_same_address() ->
 }
 
 #[test]
-fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult {
+fn pods_wait_for_a_killed_scheduler_and_proceed_after_its_restart() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let nodes = test.nodes(&[NodeSpec::named("node")]).await?;
         test.plane.kill(Component::Scheduler)?;
@@ -183,25 +183,25 @@ fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult 
 }
 
 #[test]
-fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult {
+fn etcd_accepts_only_clients_with_a_certificate_of_its_own_ca() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let etcd_version = async |client: Client| -> Result<String> {
             Ok(client.request_text(http::Request::get("/health").body(Vec::new())?).await?)
         };
-        let answer = etcd_version(test.plane.etcd_client()?).await?;
-        ensure!(answer.contains(r#""health":"true""#), "{answer}");
+        let response = etcd_version(test.plane.etcd_client()?).await?;
+        ensure!(response.contains(r#""health":"true""#), "{response}");
         let address = test.plane.url(Component::Etcd);
         let mut outsider = kube::Config::new(address.parse()?);
         outsider.accept_invalid_certs = true;
         let refused = etcd_version(Client::try_from(outsider)?).await;
         ensure!(refused.is_err(), "an unauthenticated user receives {refused:?}");
-        // Nor one whom the API server would let do anything.
+        // etcd also rejects a client whom the API server would authorize.
         let administrator = Kubeconfig::read_from(test.plane.kubeconfig())?;
         let options = KubeConfigOptions::default();
         let mut administrator =
             kube::Config::from_custom_kubeconfig(administrator, &options).await?;
         administrator.cluster_url = address.parse()?;
-        // A proxy that is not there would refuse as well.
+        // A missing proxy would refuse as well.
         administrator.proxy_url = None;
         administrator.accept_invalid_certs = true;
         let refused = etcd_version(Client::try_from(administrator)?).await;

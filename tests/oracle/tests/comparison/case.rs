@@ -1,4 +1,4 @@
-//! A case: a zone, a year and a schedule on one line, which is all it takes to run it again.
+//! A case: a zone, a year and a schedule on one line, sufficient to run the case again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ impl Case {
         format!("{CASE}='{self}' cargo test -p almanac-oracle --test comparison every_zone")
     }
 
-    /// A number that this case always has, so that its instants are the same in every run.
+    /// A hash of the case, so that its instants are the same in every run.
     pub(crate) fn own_seed(&self) -> u64 {
         hash(&self.to_string())
     }
@@ -59,7 +59,7 @@ impl FromStr for Case {
     }
 }
 
-/// The cases of a file: one a line, `#` begins a comment.
+/// The cases in a file: one on each line; `#` starts a comment.
 pub(crate) fn cases_of(text: &str) -> Vec<Case> {
     text.lines()
         .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))

@@ -1,5 +1,4 @@
-//! Compares a subject with what the oracle saw in a year: the whole list, and queries at
-//! adversarial instants.
+//! Compares a subject with the oracle's result for a year: the whole list, and queries at adversarial instants.
 
 use std::cell::LazyCell;
 use std::fmt::Debug;
@@ -18,7 +17,7 @@ use crate::subject::{Fires, Opens, Subject, Turn};
 const RANDOM_INSTANTS: usize = 24;
 const EVENTS: usize = 12;
 
-/// One year of one schedule, as the oracle sees it.
+/// The oracle's result for one year of one schedule.
 pub(crate) struct Truth<'a> {
     pub(crate) case: &'a Case,
     pub(crate) line: &'a Line,
@@ -32,7 +31,7 @@ pub(crate) fn instant(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// The first difference, or none.
+/// The first difference, as an error.
 pub(crate) fn compare(truth: &Truth<'_>, subject: &Subject) -> Result<(), String> {
     match (truth.seen, subject) {
         (Observation::Firings(firings), Subject::Fires(subject)) => {
@@ -56,7 +55,7 @@ fn compare_firings(truth: &Truth<'_>, firings: &[i64], subject: &dyn Fires) -> R
         &subject.shortest_interval(instant(from), instant(to)),
     )?;
 
-    // Looked for only when the year has no answer, and then once.
+    // Computed at most once, and only if the year has no result.
     let earlier = LazyCell::new(|| firing_up_to(truth.line, truth.rule, from - 1).map(instant));
     let later = LazyCell::new(|| firing_after(truth.line, truth.rule, to - 1).map(instant));
     let mut rng = Rng::with_seed(truth.case.own_seed());
@@ -117,14 +116,14 @@ impl Truth<'_> {
         year_start(self.case.year + 1)
     }
 
-    /// The instants to ask about, all within the year: at random to the nanosecond, and at, just
-    /// before and just after events, clock changes and the ends of the year.
+    /// The instants of queries, all within the year: random to the nanosecond, and at, just before and just after
+    /// events, clock changes and the ends of the year.
     fn instants(&self, rng: &mut Rng, events: &[i64]) -> Vec<Timestamp> {
         let (from, to) = (self.from(), self.to());
         let mut edges = vec![from, to];
         for change in self.changes {
             edges.extend([change.at, change.at + (change.before - change.after).abs()]);
-            // The events next to a change are the ones most likely to be wrong.
+            // Mistakes are most likely at events next to a change.
             let next = events.partition_point(|&event| event < change.at);
             edges.extend(events.iter().skip(next.saturating_sub(2)).take(4));
         }
@@ -148,7 +147,7 @@ impl Truth<'_> {
         instants
     }
 
-    /// A few stretches of the year whose ends lie on events or anywhere.
+    /// A few stretches of the year, with ends on events or at random.
     fn stretches(&self, rng: &mut Rng, events: &[i64]) -> Vec<(Timestamp, Timestamp)> {
         let mut end = || match rng.choice(events) {
             Some(&event) if rng.bool() => event,
@@ -157,7 +156,7 @@ impl Truth<'_> {
         (0..3)
             .map(|_| {
                 let (a, b) = (end(), end());
-                // Short ones: a whole year has been compared already.
+                // Short stretches, because a whole year has been compared already.
                 let (a, b) = (a.min(b), a.max(b).min(a.min(b) + 40 * 86_400));
                 (instant(a), instant(b))
             })

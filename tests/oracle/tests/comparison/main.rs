@@ -1,10 +1,10 @@
-//! The calendar against the oracle: random schedules, every zone, years 1970 to 2100.
+//! The calendar compared with the oracle: random schedules, every zone, years 1970 to 2100.
 //!
 //! - `ALMANAC_ORACLE_ZONES` is the number of random zones (150 by default, all if thorough).
 //! - `ALMANAC_ORACLE_YEARS` is the number of random years a zone (1 by default, 3 if thorough).
 //! - `ALMANAC_ORACLE_CASE` runs one case alone; every failure prints the command.
 //!
-//! A case that failed once belongs into `regressions.txt`.
+//! Add each case that failed once to `regressions.txt`.
 
 #![expect(
     clippy::expect_used,
@@ -31,10 +31,10 @@ use fastrand::Rng;
 use case::{CASE, Case, cases_of};
 use run::{Tally, random_year, run};
 
-/// Not more failures than a person reads.
+/// The maximum number of reported failures.
 const SHOWN_FAILURES: usize = 20;
 
-/// Does `work` for every item, on all cores.
+/// Calls `work` for every item, on all cores.
 fn on_all_cores<T: Sync>(items: &[T], work: impl Fn(&T) -> Tally + Sync) -> Tally {
     let next = AtomicUsize::new(0);
     let total = Mutex::new(Tally::default());

@@ -1,5 +1,5 @@
-//! Proof that the comparison can fail: the calendar with one fault, or with a slightly different
-//! question, must be caught; the same case without the fault must pass.
+//! Proof that the comparison can fail: the comparison must catch a calendar with one fault, or with slightly different
+//! arguments. The same case without the fault must pass.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,7 +13,7 @@ fn case(line: &str) -> Case {
     line.parse().unwrap()
 }
 
-/// The calendar agrees on `case`, and would not if it read `instead`.
+/// The calendar agrees on `case`, and does not agree if it reads `instead`.
 fn assert_caught(line: &str, instead: &str) {
     let (case, other) = (case(line), self::case(instead));
     let right = calendar(&case.zone, &case.schedule).unwrap();
@@ -34,7 +34,7 @@ fn a_schedule_off_by_a_minute_is_caught() {
 
 #[test]
 fn another_reading_of_a_fold_is_caught() {
-    // The same minutes, but the second reads what the clock shows: one more run a year.
+    // The same minutes, but the second schedule follows the clock: one more firing a year.
     assert_caught(
         "America/New_York 2026 cron 30 1 * * *",
         "America/New_York 2026 cron 30/59 1 * * *",
@@ -67,7 +67,7 @@ fn days_and_weekdays_joined_the_other_way_are_caught() {
 
 #[test]
 fn a_rare_event_decades_away_is_caught() {
-    // Nothing fires in these years: only the firings before and after distinguish them.
+    // Nothing fires in these years: only the firings before and after distinguish the schedules.
     assert_caught("UTC 2097 cron 0 0 29 2 *", "UTC 2097 cron 0 1 29 2 *");
     assert_caught(
         "UTC 2075 pattern days=29; months=2; weekdays=1 -> days=1; months=3",
@@ -199,7 +199,7 @@ fn every_fault_of_windows_is_caught() {
     {
         assert_fault_caught(line, fault);
     }
-    // Only a stretch that begins and ends on a transition shows it: midnight in UTC is the year's.
+    // Only a stretch that starts and ends on a transition shows the fault: midnight in UTC is an end of the year.
     for fault in [Fault::ListExcludesItsStart, Fault::ListIncludesItsEnd] {
         assert_fault_caught("UTC 2026 daily 00:00 13:00", fault);
     }

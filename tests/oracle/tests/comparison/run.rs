@@ -10,7 +10,7 @@ use crate::compare::{Truth, compare};
 use crate::subject::{Subject, calendar};
 use crate::zones::compare_zone;
 
-/// Schedules a zone and year: the walk costs more than watching a few more of them.
+/// The number of schedules for each zone and year: the walk costs more than evaluating a few more schedules.
 const SCHEDULES: usize = 12;
 
 /// The counts of a run.
@@ -43,14 +43,14 @@ pub(crate) fn random_year(zone: &str, seed: u64, round: u64) -> Tally {
 
 /// Cases of one zone and year, and the zone itself.
 pub(crate) fn run(zone: &str, year: i64, cases: &[Case]) -> Tally {
-    let line = Line::named(zone).expect("a zone of the database");
+    let line = Line::named(zone).expect("the zone is in the database");
     let (from, to) = (year_start(year), year_start(year + 1));
     let changes = line.changes(from, to);
     let mut tally = Tally::default();
 
     let mut rng = Rng::with_seed(hash(zone) ^ year.unsigned_abs());
     if let Err(difference) = caught(|| compare_zone(&line, year, &changes, &mut rng)) {
-        // Any schedule runs the zone again.
+        // Any schedule repeats the walk over the zone.
         let schedule = Schedule::Cron("@yearly".to_owned());
         tally.failures.push(report(&Case { zone: zone.to_owned(), year, schedule }, &difference));
     }
@@ -73,15 +73,15 @@ pub(crate) fn run(zone: &str, year: i64, cases: &[Case]) -> Tally {
 
 /// The difference of a subject from the oracle in one case.
 pub(crate) fn difference_to(case: &Case, subject: &Subject) -> Result<(), String> {
-    let line = Line::named(&case.zone).expect("a zone of the database");
+    let line = Line::named(&case.zone).expect("the zone is in the database");
     let (from, to) = (year_start(case.year), year_start(case.year + 1));
-    let rule = case.schedule.rule().expect("a readable schedule");
+    let rule = case.schedule.rule().expect("parse the schedule");
     let seen = observe(&line, from, to, &[&rule]).remove(0);
     let changes = line.changes(from, to);
     compare(&Truth { case, line: &line, rule: &rule, seen: &seen, changes: &changes }, subject)
 }
 
-/// Whether both accept the schedule; then, whether they agree on what it does.
+/// Checks that the calendar accepts the schedule exactly if the oracle does, and that their results agree.
 fn accept_and_compare(truth: &Truth<'_>) -> Result<bool, String> {
     let case = truth.case;
     let all_day = matches!(&case.schedule, Schedule::Daily { end, .. } if end == "24:00");

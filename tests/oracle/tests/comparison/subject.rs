@@ -1,5 +1,5 @@
-//! The subject of the comparison with the oracle: the calendar's two kinds of schedule, behind traits. A faulty one
-//! can replace them to show that the comparison detects it.
+//! The subject of the comparison with the oracle: the calendar's two kinds of schedule, behind traits. A faulty
+//! schedule can replace them to show that the comparison detects the fault.
 
 use almanac_calendar::{
     Cron, DailyWindow, Firings, Pattern, PatternText, PatternWindow, Windows, Zone,
@@ -14,7 +14,7 @@ pub(crate) trait Fires {
     fn shortest_interval(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration>;
 }
 
-/// A change of state: when, and whether it opens.
+/// A change of state: the instant, and whether the window opens.
 pub(crate) type Turn = (Timestamp, bool);
 
 pub(crate) trait Opens {

@@ -48,7 +48,7 @@ pub(crate) fn compare_zone(
 
     let mut civil_times: Vec<_> = (0..CIVIL_TIMES).map(|_| rng.i64(from..to)).collect();
     for change in changes {
-        // Both ends of what is skipped or repeated, and something in it.
+        // Both ends of the skipped or repeated time, and a time in between.
         let (before, after) = (change.at + change.before, change.at + change.after);
         let between = rng.i64(before.min(after)..=before.max(after));
         civil_times.extend([before - 1, before, before + 1, after - 1, after, after + 1, between]);

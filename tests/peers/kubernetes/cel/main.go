@@ -1,5 +1,5 @@
 // Evaluates expressions with Kubernetes' own libraries for CEL, in the environment that Open Cluster
-// Management has for placements: one JSON object on standard input, and a line out for each expression. The
+// Management has for placements: one JSON object on standard input, and a line of output for each expression. The
 // evaluation is upstream's code, of the version that go.mod pins; the two functions of Open Cluster
 // Management itself are written from their documentation.
 //
@@ -91,7 +91,7 @@ func environment(scores map[string]map[string][]any) (*cel.Env, error) {
 	)
 }
 
-// answer is "!" for an expression that does not compile; otherwise a letter for each cluster: "t" and "f" for true and
+// answer is "!" for an expression that does not compile; otherwise a character for each cluster: "t" and "f" for true and
 // false, "e" for an error, and "o" for any other result.
 func answer(env *cel.Env, expression string, clusters []map[string]any) string {
 	ast, issues := env.Compile(expression)

@@ -1,4 +1,4 @@
-// A case, and how it is run: one autoscaler, one target, and the instant of each reconciliation.
+// Runs a case: one autoscaler, one target, and the instant of each reconciliation.
 
 package main
 
@@ -15,36 +15,36 @@ import (
 	"k8s.io/kubernetes/pkg/controller/podautoscaler"
 )
 
-// Case is one autoscaler over a span of time.
+// Case is one autoscaler over a period.
 type Case struct {
 	// Spec is what the user writes; Kubernetes' defaults are filled in here, as its API server does.
 	Spec autoscalingv2.HorizontalPodAutoscalerSpec `json:"spec"`
-	// Replicas is what the target's spec says at the beginning.
+	// Replicas is the initial number in the target's spec.
 	Replicas int32 `json:"replicas"`
-	// SeenBefore is how many seconds before the first step the controller saw the target for the
-	// first time, when no metric answered yet. With 0, that is at the first step.
+	// SeenBefore is the number of seconds between the first observation of the target by the
+	// controller, without samples, and the first step. With 0, that is at the first step.
 	SeenBefore int64 `json:"seenBefore"`
-	// Holds requests a recommendation of the controller once more just before each step, so that the one before
-	// lasts until then. Nothing is scaled by that.
+	// Holds repeats the recommendation of the controller just before each step, so that the previous recommendation
+	// lasts until then. The repetition scales nothing.
 	Holds bool `json:"holds"`
 	// Behind lets the target's status follow its spec one step late.
 	Behind bool `json:"behind"`
-	// Unready is how many of the target's pods are not ready.
+	// Unready is the number of the target's pods that are not ready.
 	Unready int32  `json:"unready"`
 	Steps   []Step `json:"steps"`
 }
 
 // Step is one reconciliation.
 type Step struct {
-	// Second counts from the beginning of the case.
+	// Second counts from the start of the case.
 	Second int64 `json:"second"`
-	// Samples are what each metric answers, in thousandths; null where it has no answer.
+	// Samples are the samples of the metrics, in thousandths; null without a sample.
 	Samples []*int64 `json:"samples"`
-	// Written is what another client has just set the target to.
+	// Written is the number of replicas that another client has just set.
 	Written *int32 `json:"written,omitempty"`
 }
 
-// live lets a case pass. For each step it gives what the target's spec says afterwards.
+// live runs a case, and returns the replicas in the target's spec after each step.
 func (c *controller) live(name string, one Case) ([]int32, error) {
 	hpa := autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)},
@@ -96,13 +96,13 @@ func (c *controller) live(name string, one Case) ([]int32, error) {
 	return answers, nil
 }
 
-// look is one reconciliation. A metric without an answer is an error.
+// look is one reconciliation. A metric without a sample is an error.
 func (c *controller) look() error {
 	_, err := reconcileKey(c.upstream, c.ctx, namespace+"/"+c.target.hpa.Name)
 	return err
 }
 
-// recommendation is what the metrics ask for now, before any limit; nil when they do not answer.
+// recommendation is the recommendation of the metrics, before any limit; nil without samples.
 func (c *controller) recommendation() *int32 {
 	hpa := c.target.hpa.DeepCopy()
 	replicas, _, _, _, err := computeReplicasForMetrics(
@@ -113,7 +113,7 @@ func (c *controller) recommendation() *int32 {
 	return &replicas
 }
 
-// recommendAgain enters a recommendation into the controller's history and nothing else.
+// recommendAgain only adds a recommendation to the controller's history.
 func (c *controller) recommendAgain(recommendation int32) {
 	hpa := c.target.hpa.DeepCopy()
 	maybeInitScaleDownStabilizationWindow(c.upstream, hpa)

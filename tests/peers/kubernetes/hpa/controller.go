@@ -1,4 +1,4 @@
-// The controller as upstream builds it, with a target, metrics and pods that are held in memory.
+// The controller as upstream builds it, with a target, metrics and pods in memory.
 
 package main
 
@@ -28,16 +28,16 @@ import (
 
 const (
 	namespace = "default"
-	// What kube-controller-manager has without any of --horizontal-pod-autoscaler-*.
+	// The defaults of kube-controller-manager, without any of --horizontal-pod-autoscaler-*.
 	syncPeriod           = 15 * time.Second
 	downscaleWindow      = 5 * time.Minute
 	cpuInitialization    = 5 * time.Minute
 	initialReadinessWait = 30 * time.Second
-	// Each case says how much is tolerated, in its own behavior.
+	// Each case sets the tolerance in its own behavior.
 	tolerance = 0
 )
 
-// controller is upstream's, and the one target it has at a time.
+// controller is upstream's controller, and its single current target.
 type controller struct {
 	upstream *podautoscaler.HorizontalController
 	ctx      context.Context
@@ -46,7 +46,7 @@ type controller struct {
 	hpas     cache.SharedIndexInformer
 }
 
-// target is what is scaled, what is measured of it, and who scales it.
+// target is the scaled object, its metrics, and its autoscaler.
 type target struct {
 	hpa            *autoscalingv2.HorizontalPodAutoscaler
 	replicas       int32
@@ -70,7 +70,7 @@ func newController() *controller {
 	return c
 }
 
-// stop ends what the controller has started.
+// stop ends the goroutines of the controller.
 func (c *controller) stop() {
 	c.cancel()
 	c.upstream.Run(c.ctx, 1)
@@ -84,7 +84,7 @@ func (c *controller) begin(hpa *autoscalingv2.HorizontalPodAutoscaler, replicas,
 	}
 }
 
-// end lets the controller see that the autoscaler is gone, so that it drops it.
+// end deletes the autoscaler, so that the controller drops its state.
 func (c *controller) end() {
 	if err := c.hpas.GetIndexer().Delete(c.target.hpa); err != nil {
 		panic(err)
@@ -137,7 +137,7 @@ func (s statuses) UpdateStatus(_ context.Context, hpa *autoscalingv2.HorizontalP
 	return kept, s.hpas.GetIndexer().Update(kept)
 }
 
-// measured answers for the external metrics, which are named by their index.
+// measured returns the external metrics. The name of a metric is its index.
 type measured struct {
 	metrics.MetricsClient
 	target *target
@@ -152,7 +152,7 @@ func (m measured) GetExternalMetric(name string, _ string, _ labels.Selector) ([
 	return nil, time.Time{}, errors.New("no sample")
 }
 
-// events takes Events and keeps none.
+// events discards Events.
 type events struct{ coreclient.EventInterface }
 
 func (e events) Events(string) coreclient.EventInterface { return e }
@@ -169,7 +169,7 @@ func (events) PatchWithEventNamespace(event *corev1.Event, _ []byte) (*corev1.Ev
 	return event, nil
 }
 
-// filled is an informer that was filled by hand.
+// filled is an informer with given objects.
 type filled struct{ cache.SharedIndexInformer }
 
 func (filled) HasSynced() bool { return true }
@@ -182,7 +182,7 @@ func (i hpaInformer) Lister() autoscalinglisters.HorizontalPodAutoscalerLister {
 	return autoscalinglisters.NewHorizontalPodAutoscalerLister(i.GetIndexer())
 }
 
-// podInformer lists the pods of the target: as many as its status says.
+// podInformer lists the pods of the target, with the number in its status.
 type podInformer struct{ target *target }
 
 func (podInformer) Informer() cache.SharedIndexInformer {

@@ -1,8 +1,8 @@
 // Runs Kubernetes' own HorizontalPodAutoscaler controller on cases: one JSON object a line on standard input,
-// and for each case a line of answers out. The code that answers is upstream's, unchanged, of the version
-// that go.mod pins; only the clock and the surroundings of the controller are ours.
+// and a line of results for each case on standard output. The code is upstream's, unchanged, of the version
+// that go.mod pins; only the clock and the environment of the controller are replaced.
 //
-// tests/peers chooses the cases, and compares the answers.
+// tests/peers chooses the cases, and compares the results.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 		os.Exit(1)
 	}
 	out := os.Stdout
-	// The output of the testing package is not an answer.
+	// The output of the testing package is not part of the results.
 	os.Stdout = os.Stderr
 	// A clock that stands still until all goroutines wait exists only inside a test.
 	everything := func(string, string) (bool, error) { return true, nil }
@@ -49,7 +49,7 @@ func main() {
 func readCases(from io.Reader) ([]Case, error) {
 	var cases []Case
 	decoder := json.NewDecoder(bufio.NewReader(from))
-	// A field that is not understood would be a case that is not the one that was meant.
+	// An unknown field would change the meaning of the case.
 	decoder.DisallowUnknownFields()
 	for {
 		var one Case

@@ -1,5 +1,5 @@
-// The steps of the controller that upstream keeps to itself. Their signatures are upstream's, of the
-// version that go.mod pins: a version that has others needs others here.
+// The steps of the controller that upstream does not export. The signatures are those of the
+// version that go.mod pins; update them for a version with other signatures.
 
 package main
 

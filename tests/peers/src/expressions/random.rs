@@ -1,8 +1,8 @@
-//! Random expressions: most are of types that fit, some are not, and most read the cluster.
+//! Random expressions: most have matching types, some do not, and most read the cluster.
 
 use fastrand::Rng;
 
-/// The expression of a number.
+/// The random expression with this number.
 #[must_use]
 pub fn random_expression(seed: u64, number: usize) -> String {
     let mut rng = Rng::with_seed(seed.wrapping_add(number as u64));
@@ -40,7 +40,7 @@ fn boolean(rng: &mut Rng, depth: usize) -> String {
         }
         4 | 5 => {
             let operator = one_of(rng, &["==", "!=", "<", "<=", ">", ">="]);
-            // Of different types that are known, Kubernetes compares them only after a macro.
+            // Kubernetes compares values of different known types only after a macro.
             format!("dyn({}) {operator} {}", number(rng, deeper), number(rng, deeper))
         }
         6 => {

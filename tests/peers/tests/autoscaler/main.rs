@@ -1,6 +1,6 @@
-//! Our autoscaler against the answers of the code of Kubernetes: thousands of random cases in which every step must
-//! be the same, and the intended differences, one case each. The answers are recorded; `cargo xtask peers` records
-//! them again. `record.rs` tests whether the record is still current.
+//! Almanac's autoscaler compared with the code of Kubernetes: thousands of random cases in which every step must be
+//! equal, and the intended differences, one case each. The results of Kubernetes are recorded; `cargo xtask peers`
+//! records the results again. `record.rs` tests whether the record is still current.
 
 #![expect(
     clippy::expect_used,
@@ -18,19 +18,19 @@ use almanac_peers::{
 
 use subject::live;
 
-/// Not more failures than a person reads.
+/// The maximum number of reported failures.
 const SHOWN_FAILURES: usize = 3;
 
 static RECORD: LazyLock<Record> = LazyLock::new(|| {
     include_str!("../../kubernetes.txt").parse().unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// The answer of Kubernetes to the random case of a number.
+/// The result of Kubernetes for the random case with this number.
 fn kubernetes(number: usize) -> &'static [u32] {
     &RECORD.answers[number]
 }
 
-/// The first difference of an answer from that of Kubernetes, with the whole case.
+/// The first difference between a result and that of Kubernetes, with the whole case.
 fn difference(number: usize, case: &Case, ours: &[u32]) -> Option<String> {
     let theirs = kubernetes(number);
     let step = (0..theirs.len()).find(|step| ours.get(*step) != theirs.get(*step))?;
@@ -53,7 +53,7 @@ fn every_step_of_every_random_case_is_as_kubernetes_has_it() {
 }
 
 #[test]
-fn every_difference_is_the_one_that_is_meant() {
+fn every_difference_is_intended() {
     for difference in differences() {
         let name = difference.name;
         assert_eq!(live(&difference.case), difference.ours, "{name}: ours");
@@ -63,7 +63,7 @@ fn every_difference_is_the_one_that_is_meant() {
 #[test]
 fn every_difference_is_on_the_page_of_differences_and_no_other() {
     let page = include_str!("../../../../docs/compatibility.md");
-    let (_, section) = page.split_once("\n## Autoscalers").expect("the section");
+    let (_, section) = page.split_once("\n## Autoscalers").expect("find the section");
     let section = section.split("\n## ").next().unwrap_or_default();
     let rows =
         section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| difference"));
@@ -73,7 +73,7 @@ fn every_difference_is_on_the_page_of_differences_and_no_other() {
     assert_eq!(listed, names);
 }
 
-/// A mistake of the smallest kind, made in a case before our autoscaler lives through it.
+/// A minimal fault, added to a case before Almanac's autoscaler runs the case.
 type Mistake = (&'static str, fn(&mut Case));
 
 #[test]
@@ -96,7 +96,7 @@ fn the_cases_catch_each_small_mistake() {
             case.down.policies.iter_mut().for_each(|policy| more(&mut policy.amount));
         }),
         ("no tolerance", |case| case.tolerance = 0),
-        ("a status that follows at once", |case| case.is_behind = false),
+        ("a status that follows immediately", |case| case.is_behind = false),
         ("the other policies selected", |case| {
             std::mem::swap(&mut case.up.select, &mut case.down.select);
         }),

@@ -1,4 +1,4 @@
-//! Our autoscaler living through a case: the engine's own turns, over a world of one policy and one target.
+//! Runs a case with Almanac's autoscaler: the engine's own turns, over a world of one policy and one target.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
     world.upsert(policy.identity.clone(), Slim::MetricScaling(object));
 
     let (mut replicas, mut shown) = (case.replicas, case.replicas);
-    let mut answers = Vec::with_capacity(case.steps.len());
+    let mut results = Vec::with_capacity(case.steps.len());
     for step in &case.steps {
         replicas = step.written.unwrap_or(replicas);
         let current = if case.is_behind { shown } else { replicas };
@@ -42,18 +42,18 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
                 .extra
                 .hold(&policy.identity, Sample::requested(query, now, sample));
         }
-        turn::take(&mut world, &policy, now).expect("a turn");
-        let workload = world.objects.workloads.get(&target).expect("the target");
-        replicas = workload.replicas.expect("the target's replicas");
-        answers.push(replicas);
+        turn::take(&mut world, &policy, now).expect("the policy has a turn");
+        let workload = world.objects.workloads.get(&target).expect("the target exists");
+        replicas = workload.replicas.expect("the target has replicas");
+        results.push(replicas);
     }
-    answers
+    results
 }
 
 fn samples(step: &Step) -> impl Iterator<Item = Result<FiniteNumber, SampleProblem>> {
     step.samples.iter().map(|sample| match sample {
         Some(thousandths) => {
-            Ok(FiniteNumber::new(f64::from(*thousandths) / 1_000.0).expect("a finite number"))
+            Ok(FiniteNumber::new(f64::from(*thousandths) / 1_000.0).expect("the sample is finite"))
         }
         None => Err(SampleProblem::NoSample),
     })
@@ -63,7 +63,7 @@ fn meaning(case: &Case, target: &Identity) -> MetricScaling {
     MetricScaling {
         target: Target::Workload(target.clone()),
         target_version: Arc::from("apps/v1"),
-        bounds: ReplicaBounds::new(case.minimum, case.maximum).expect("bounds in order"),
+        bounds: ReplicaBounds::new(case.minimum, case.maximum).expect("the bounds are ordered"),
         metrics: case.metrics.iter().enumerate().map(metric).collect(),
         up: rules(&case.up, 0),
         down: rules(&case.down, DEFAULT_DOWN_WINDOW),
@@ -78,7 +78,7 @@ fn metric((index, metric): (usize, &Metric)) -> metric_scaling::Metric {
             MetricKind::Value => TargetType::Value,
             MetricKind::AverageValue => TargetType::AverageValue,
         },
-        target: MetricTarget::from_billionths(billionths).expect("a target"),
+        target: MetricTarget::from_billionths(billionths).expect("the target is valid"),
     }
 }
 
@@ -107,7 +107,7 @@ fn rules(rules: &Rules, default_window: u32) -> ScalingRules {
 }
 
 fn instant(second: u32) -> Timestamp {
-    Timestamp::from_second(1_700_000_000 + i64::from(second)).expect("an instant")
+    Timestamp::from_second(1_700_000_000 + i64::from(second)).expect("the instant is in range")
 }
 
 fn named(group: &str, kind: &str) -> Identity {

@@ -1,4 +1,4 @@
-//! Random clusters, sets, bindings and scores, and what had been decided before.
+//! Random clusters, sets, bindings, scores, and earlier decisions.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -99,7 +99,7 @@ fn taint(rng: &mut Rng) -> Value {
     taint
 }
 
-/// Sets of all types, and which namespace they are bound to; now and then one that does not exist.
+/// Sets of all types, and their bindings to namespaces; some bindings name a set that does not exist.
 pub(super) fn sets(rng: &mut Rng) -> Vec<Value> {
     let mut objects = Vec::new();
     for name in SETS {
@@ -132,7 +132,7 @@ pub(super) fn set_name(rng: &mut Rng) -> &'static str {
     SETS[rng.usize(0..SETS.len())]
 }
 
-/// The scores of a cluster: there, expired, about to expire, empty, or not there.
+/// The scores of a cluster: valid, expired, about to expire, empty, or absent.
 pub(super) fn scores(rng: &mut Rng, cluster: &str) -> Vec<Value> {
     let mut objects = Vec::new();
     for resource in RESOURCES {
@@ -160,7 +160,7 @@ pub(super) fn scores(rng: &mut Rng, cluster: &str) -> Vec<Value> {
     objects
 }
 
-/// Earlier decisions: of the placements, of deleted ones, and of unknown ones.
+/// Earlier decisions of existing, deleted and unknown placements.
 pub(super) fn earlier_decisions(
     rng: &mut Rng,
     placements: &[Value],
@@ -188,7 +188,7 @@ pub(super) fn earlier_decisions(
     }
     for at in 0..[0, 0, 1, 3][rng.usize(0..4)] {
         let namespace = NAMESPACES[rng.usize(0..2)];
-        // The name of a placement may be that of one in another namespace, which is another owner's.
+        // A placement in another namespace may have the same name. Its decisions have another owner.
         let of = ["gone", "web", "db"][rng.usize(0..3)];
         let is_theirs = placements.iter().any(|it| {
             let (_, of_namespace, of_name) = key_of(it);
@@ -223,7 +223,7 @@ fn decision(
     object("v1beta1", "PlacementDecision", &metadata, &status)
 }
 
-/// A selector, possibly an empty one.
+/// A selector, possibly empty.
 pub(super) fn selector(rng: &mut Rng, keys: &[&str], with_labels: bool) -> Value {
     let mut selector = Map::new();
     if with_labels && percent(rng, 40) {

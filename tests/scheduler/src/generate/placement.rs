@@ -1,4 +1,4 @@
-//! Random placements, in all the ways their specs can be written.
+//! Random placements, with all forms of their specs.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) fn placement(rng: &mut Rng, clusters: usize, namespace: &str, name: &
         spec["clusterSets"] = json!(sets);
     }
     if clusters > 100 && percent(rng, 50) {
-        // As many as one decision has, and one more.
+        // The maximum number of clusters in a decision, and one more.
         spec["numberOfClusters"] = json!([100, 101, 200][rng.usize(0..3)]);
     } else if percent(rng, 75) {
         let most = [1, 3, clusters, clusters + 2][rng.usize(0..4)];
@@ -135,7 +135,7 @@ fn prioritizer_policy(rng: &mut Rng) -> Value {
     policy
 }
 
-/// A prioritizer, written in one of the ways there are.
+/// A prioritizer, in a random form.
 fn built_in(rng: &mut Rng, name: &str) -> Value {
     match rng.u8(0..8) {
         0..=2 => json!({ "scoreCoordinate": { "type": "BuiltIn", "builtIn": name } }),
@@ -176,7 +176,7 @@ fn group_strategy(rng: &mut Rng) -> Value {
     strategy
 }
 
-/// Makes a spec one that cannot be applied.
+/// Makes a spec invalid.
 fn break_spec(rng: &mut Rng, spec: &mut Value) {
     let steady = json!({ "scoreCoordinate": { "type": "BuiltIn", "builtIn": "Steady" } });
     let selector = |expression: Value| {

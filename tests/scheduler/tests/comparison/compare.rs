@@ -1,4 +1,4 @@
-//! One course on both sides, and the first difference.
+//! Runs one course with both schedulers, up to the first difference.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -13,12 +13,12 @@ use serde_json::Value;
 use crate::faults::Fault;
 use crate::subject::{Decided, Subject};
 
-/// The first difference between the two.
+/// The first difference between the two schedulers.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
     /// The kind of difference, as a word.
     pub(crate) what: &'static str,
-    /// The difference.
+    /// A description of the difference.
     pub(crate) how: String,
 }
 
@@ -54,7 +54,7 @@ impl Tally {
         self.wakes += other.wakes;
     }
 
-    /// A comparison in which hardly anything occurs compares nothing.
+    /// Fails if the courses contain too few relevant events, because such a comparison proves nothing.
     pub(crate) fn assert_that_everything_occurred(&self, worlds: u64) {
         let Tally { turns, selected, not_selected, excluded, wakes, .. } = self;
         for often in [turns, selected, not_selected, excluded, wakes] {
@@ -64,12 +64,12 @@ impl Tally {
     }
 }
 
-/// Runs a course on both sides, up to the first difference.
+/// Runs a course with both schedulers, up to the first difference.
 pub(crate) fn differences(course: &Course, tally: &mut Tally) -> Option<Difference> {
     differences_with(course, &Fault::NONE, tally)
 }
 
-/// The same, with a fault on the side of Almanac.
+/// Runs a course with both schedulers, with a fault in Almanac's input.
 pub(crate) fn differences_with(
     course: &Course,
     fault: &Fault,
@@ -102,7 +102,7 @@ fn turn(
     let expected = schedule(objects, placement, step.now);
     tally.turns += 1;
     let expected = match expected {
-        // The previous selection stays, and there is nothing more to compare.
+        // The previous selection stays, and no further result exists to compare.
         Err(misconfigured) => {
             tally.misconfigured += 1;
             let how = || format!("{misconfigured:?}, but Almanac decides");

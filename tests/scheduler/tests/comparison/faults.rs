@@ -1,4 +1,4 @@
-//! Proof that the comparison can fail: with one fault on Almanac's side, some hub shows a difference soon.
+//! Proof that the comparison can fail: with one fault in Almanac's input, one of the first hubs shows a difference.
 
 use almanac_second_scheduler::generate::Change;
 use jiff::{SignedDuration, Timestamp};
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use crate::compare::{Tally, differences_with};
 use crate::course_of;
 
-/// Something that Almanac is made to get wrong.
+/// A fault in Almanac's input.
 pub(crate) struct Fault {
-    /// Misreads an object.
+    /// Changes an object before Almanac reads the object.
     pub(crate) misread: fn(&mut Value),
     /// The offset of its current time.
     pub(crate) ahead: SignedDuration,
 }
 
 impl Fault {
-    /// None at all.
+    /// No fault.
     pub(crate) const NONE: Fault = Fault { misread: |_| {}, ahead: SignedDuration::ZERO };
 
-    /// An object as it is misread.
+    /// The changed object.
     pub(crate) fn object(&self, object: &Value) -> Value {
         let mut object = object.clone();
         (self.misread)(&mut object);
@@ -38,7 +38,7 @@ impl Fault {
     }
 }
 
-/// Hubs are tried until one differs, but not more than these.
+/// The maximum number of hubs to try until one differs.
 const HUBS: u64 = 2_000;
 
 fn assert_caught(what: &str, fault: &Fault) {
@@ -51,12 +51,12 @@ fn assert_misreading_is_caught(what: &str, misread: fn(&mut Value)) {
     assert_caught(what, &Fault { misread, ..Fault::NONE });
 }
 
-/// Goes through the items of a list in an object.
+/// Changes each item of a list in an object.
 fn each(object: &mut Value, list: &str, change: impl FnMut(&mut Value)) {
     object.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten().for_each(change);
 }
 
-/// Sets a field that is there.
+/// Sets an existing field.
 fn set(object: &mut Value, field: &str, value: Value) {
     if let Some(there) = object.pointer_mut(field) {
         *there = value;

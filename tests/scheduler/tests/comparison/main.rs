@@ -1,4 +1,4 @@
-//! Almanac's placements against the second scheduler: random hubs, and a few turns in each.
+//! Almanac's placements compared with the second scheduler: random hubs, and a few turns in each.
 //!
 //! - `ALMANAC_PLACEMENT_WORLDS` is the number of random hubs (10,000 by default).
 //! - `ALMANAC_PLACEMENT_WORLD` runs one hub alone, by its seed; every failure prints the command.
@@ -27,9 +27,9 @@ use fastrand::Rng;
 use compare::{Difference, Tally, differences};
 
 const WORLDS: u64 = 10_000;
-/// One hub in this number is a large one.
+/// One of this number of hubs is large.
 const LARGE_ONE_IN: u64 = 100;
-/// Not more failures than a person reads.
+/// The maximum number of reported failures.
 const SHOWN_FAILURES: usize = 3;
 
 #[test]
@@ -51,7 +51,7 @@ fn both_schedulers_decide_the_same_at_every_turn_of_random_hubs() {
         started.elapsed().as_secs_f64()
     ));
     tally.assert_that_everything_occurred(worlds);
-    // One of each kind is more useful than many of one.
+    // One failure of each kind is more useful than many of the same kind.
     let mut of_each: BTreeMap<&str, (u64, &Difference)> = BTreeMap::new();
     for (seed, difference) in &failures {
         of_each.entry(difference.what).or_insert((*seed, difference));
@@ -61,7 +61,7 @@ fn both_schedulers_decide_the_same_at_every_turn_of_random_hubs() {
     assert!(failures.is_empty(), "{} hubs differ:\n\n{}\n", failures.len(), shown.join("\n\n"));
 }
 
-/// The course of a seed.
+/// The course with this seed.
 fn course_of(seed: u64) -> Course {
     let mut rng = Rng::with_seed(seed);
     let size = if seed.is_multiple_of(LARGE_ONE_IN) { Size::Large } else { Size::Small };

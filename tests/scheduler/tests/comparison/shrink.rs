@@ -1,4 +1,4 @@
-//! The smallest course that shows a difference: leaves out everything that the difference does not need.
+//! The smallest course that shows a difference: removes everything that the difference does not require.
 
 use almanac_second_scheduler::Objects;
 use almanac_second_scheduler::generate::{Change, Course};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::compare::{Difference, Tally, differences};
 
-/// Leaves out steps, changes, objects, and then what is in them, as long as the same thing differs.
+/// Removes steps, changes, objects, and then their fields, as long as the same kind of difference remains.
 pub(crate) fn smallest(mut course: Course, mut difference: Difference) -> (Course, Difference) {
     let mut attempt = |candidate: Course, course: &mut Course| {
         let found = differences(&candidate, &mut Tally::default());
@@ -30,7 +30,7 @@ pub(crate) fn smallest(mut course: Course, mut difference: Difference) -> (Cours
             }
         }
         let mut length = course.objects.all().len();
-        // Halves first, so that a large hub shrinks fast.
+        // Remove halves first, so that a large hub shrinks fast.
         while length > 0 {
             let mut from = 0;
             while from < course.objects.all().len() {
@@ -55,7 +55,7 @@ pub(crate) fn smallest(mut course: Course, mut difference: Difference) -> (Cours
     (course, difference)
 }
 
-/// The number of objects, in the beginning and later.
+/// The number of initial objects and of changes.
 fn places(course: &Course) -> usize {
     course.objects.all().len() + course.steps.iter().map(|step| step.changes.len()).sum::<usize>()
 }
@@ -88,7 +88,7 @@ fn object_at(course: &mut Course, place: usize) -> Option<&mut Value> {
     }
 }
 
-/// Every field and item that may be left out, the outer ones first.
+/// Every field and item that can be removed, the outer values first.
 fn collect(value: &Value, at: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
     let inside: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(key, it)| (key.clone(), it)).collect(),
@@ -127,5 +127,5 @@ fn remove(value: &mut Value, path: &[String]) {
 }
 
 fn position(key: &str) -> usize {
-    key.parse().expect("a position")
+    key.parse().expect("the key is an index")
 }

@@ -22,15 +22,15 @@ pub(crate) struct Subject {
 pub(crate) struct Decided {
     /// Every candidate, in the order of the explanation.
     pub(crate) explained: Vec<RuleExplanation>,
-    /// The candidates that others with the same total are ahead of.
+    /// The shunned candidates: others with the same total go first.
     pub(crate) last: Vec<String>,
-    /// The scores that nothing is known of: the cluster, the score, and why.
+    /// The unknown scores: the cluster, the score, and the reason.
     pub(crate) missing: Vec<(String, String, MissingScore)>,
     /// The candidates with taints without a time of addition.
     pub(crate) undated: Vec<String>,
     /// The reason of the condition.
     pub(crate) reason: &'static str,
-    /// The clusters that are new, and those that are no longer selected.
+    /// The newly selected clusters, and those that are no longer selected.
     pub(crate) changes: (Vec<String>, Vec<String>),
     /// The `PlacementDecision`s after the turn, by number.
     pub(crate) decisions: Vec<Decision>,
@@ -39,12 +39,12 @@ pub(crate) struct Decided {
 }
 
 impl Subject {
-    /// Takes an object in as a controller does.
+    /// Inserts an object into the world like a controller.
     pub(crate) fn put(&mut self, object: &Value) {
         let kind = kind(object["kind"].as_str().unwrap_or_default());
         let checked =
             check_json(kind, object.clone(), CheckContext::new("default", Timestamp::UNIX_EPOCH));
-        let identity = checked.identity.expect("an object has a name");
+        let identity = checked.identity.expect("the object has a name");
         match checked.slim {
             Some(slim) => self.world.upsert(identity, slim),
             None => self.world.remove(&identity),
@@ -58,7 +58,7 @@ impl Subject {
         }
     }
 
-    /// A turn of a placement. `None` when there is none: nothing of it can be used, or it is left alone.
+    /// A turn of a placement. `None` without a turn: the spec is invalid, or the placement is exempt.
     pub(crate) fn turn(&mut self, placement: &(String, String), now: Timestamp) -> Option<Decided> {
         let (namespace, name) = placement;
         let policy = PolicyName::new(Family::Placement, Kind::Placement.identity(namespace, name));
@@ -70,7 +70,7 @@ impl Subject {
         let last = texts(is_last.map(|it| input.candidates[it.candidate as usize].name));
         let explained = self.world.explain(&policy, now).into_iter();
         let mut decided = Decided {
-            // Explanations of the placement as a whole name no cluster.
+            // Explanations of the whole placement do not name a cluster.
             explained: explained.filter(|it| it.rule.is_some()).collect(),
             last,
             missing: missing(&input, &ranking, now),
@@ -126,5 +126,5 @@ fn identity((kind_name, namespace, name): &Key) -> Identity {
 
 fn kind(name: &str) -> Kind {
     let known = Kind::ALL.iter().find(|it| it.name() == name);
-    *known.expect("a kind we know")
+    *known.expect("the kind is known")
 }

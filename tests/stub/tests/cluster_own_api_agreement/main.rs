@@ -1,5 +1,5 @@
 //! The stub compared with a real API server: both get the same sequence of requests and must give the same responses,
-//! as far as our code reads them.
+//! in the parts that Almanac reads.
 //!
 //! The features that only a real API server has (validation, defaulting, permissions, field ownership) are not
 //! covered.
@@ -32,16 +32,16 @@ fn changed(object: &Value, field: &str, to: Value) -> Value {
 }
 
 async fn ask_of_existence(recorder: &mut Recorder) -> Result<()> {
-    recorder.get("one that is not there", &format!("{MAPS}/missing")).await?;
-    recorder.get("a group that nobody serves", "/apis/nobody.expects/v1").await?;
+    recorder.get("a missing object", &format!("{MAPS}/missing")).await?;
+    recorder.get("an unserved group", "/apis/nobody.expects/v1").await?;
     recorder.get("what a group has", "/apis/apps/v1").await?;
-    recorder.get("a scale that is not there", &format!("{DEPLOYMENTS}/missing/scale")).await?;
+    recorder.get("a missing scale", &format!("{DEPLOYMENTS}/missing/scale")).await?;
     let created = recorder.post("creation", MAPS, &config_map("a")).await?;
     recorder.note_version("creation", &created)?;
     recorder.post("a second creation", MAPS, &config_map("a")).await?;
     let of_scale = json!({ "spec": { "replicas": 3 } });
     let missing = format!("{DEPLOYMENTS}/missing");
-    recorder.patch("a patch of what is not there", &missing, &of_scale).await?;
+    recorder.patch("a patch of a missing object", &missing, &of_scale).await?;
     recorder.patch("a patch of no scale", &format!("{missing}/scale"), &of_scale).await?;
     recorder.put("an update of nothing", &format!("{MAPS}/b"), &config_map("b")).await?;
     recorder.delete("a deletion of nothing", &format!("{MAPS}/b"), &Value::Null).await?;
@@ -50,10 +50,10 @@ async fn ask_of_existence(recorder: &mut Recorder) -> Result<()> {
 
 async fn ask_of_versions(recorder: &mut Recorder) -> Result<()> {
     let path = format!("{MAPS}/a");
-    let first = recorder.get("it is there", &path).await?;
+    let first = recorder.get("an existing object", &path).await?;
     let second = changed(&first, "data", json!({ "a": "3" }));
-    let updated = recorder.put("an update of what is known", &path, &second).await?;
-    recorder.note_version("an update of what is known", &updated)?;
+    let updated = recorder.put("an update of a known version", &path, &second).await?;
+    recorder.note_version("an update of a known version", &updated)?;
     recorder.put("an update of an older version", &path, &first).await?;
     let change =
         json!({ "metadata": { "resourceVersion": version(&first)? }, "data": { "a": "4" } });
@@ -77,9 +77,9 @@ async fn ask_of_versions(recorder: &mut Recorder) -> Result<()> {
     let path = format!("{LEASES}/a");
     let taken = changed(&lease, "spec", json!({ "holderIdentity": "two" }));
     recorder.put("an update of a lease", &path, &taken).await?;
-    recorder.put("one by who was slower", &path, &lease).await?;
+    recorder.put("an update by the slower client", &path, &lease).await?;
     recorder.delete("its deletion", &path, &Value::Null).await?;
-    recorder.put("an update of a lease that is gone", &path, &taken).await?;
+    recorder.put("an update of a deleted lease", &path, &taken).await?;
     Ok(())
 }
 
@@ -90,15 +90,15 @@ async fn ask_of_subresources(recorder: &mut Recorder) -> Result<()> {
     recorder.patch("a patch of the status", &format!("{path}/status"), &both).await?;
     let stale =
         json!({ "metadata": { "resourceVersion": version(&first)? }, "status": { "replicas": 4 } });
-    recorder.patch("one of an older version", &format!("{path}/status"), &stale).await?;
+    recorder.patch("a patch of an older version", &format!("{path}/status"), &stale).await?;
     recorder.get("the scale", &format!("{path}/scale")).await?;
     recorder.patch("a patch of the scale", &format!("{path}/scale"), &both).await?;
     let stale =
         json!({ "metadata": { "resourceVersion": version(&first)? }, "spec": { "replicas": 4 } });
-    recorder.patch("one of an older version", &format!("{path}/scale"), &stale).await?;
-    recorder.patch("one that says nothing", &format!("{path}/scale"), &json!({})).await?;
+    recorder.patch("a patch of an older version", &format!("{path}/scale"), &stale).await?;
+    recorder.patch("an empty patch", &format!("{path}/scale"), &json!({})).await?;
     let tried = request(Method::PATCH, &format!("{path}/scale?dryRun=All"), MERGE, &json!({}))?;
-    recorder.record("a dry run of one that says nothing", tried).await?;
+    recorder.record("a dry run of an empty patch", tried).await?;
     recorder
         .patch("a patch of the whole leaves the status", &path, &json!({ "status": null }))
         .await?;
@@ -118,7 +118,7 @@ async fn ask_of_subresources(recorder: &mut Recorder) -> Result<()> {
 }
 
 async fn ask_of_deletions(recorder: &mut Recorder) -> Result<()> {
-    let object = recorder.post("one to be deleted", MAPS, &config_map("gone")).await?;
+    let object = recorder.post("an object to delete", MAPS, &config_map("gone")).await?;
     let path = format!("{MAPS}/gone");
     let precondition = |name: &str, value: &Value| json!({ "preconditions": { name: value } });
     let other = json!("00000000-0000-4000-8000-00000000ffff");
@@ -128,12 +128,12 @@ async fn ask_of_deletions(recorder: &mut Recorder) -> Result<()> {
     recorder.delete("of an older version", &path, &older).await?;
     let uid = precondition("uid", &object["metadata"]["uid"]);
     recorder.delete("of this uid", &path, &uid).await?;
-    recorder.get("it is gone", &path).await?;
+    recorder.get("a deleted object", &path).await?;
     let change = json!({ "metadata": { "uid": object["metadata"]["uid"] }, "data": { "a": "9" } });
-    recorder.patch("a patch of one that is known by its uid", &path, &change).await?;
-    recorder.put("an update of one that is known by its uid", &path, &object).await?;
-    let other = recorder.post("another one of its name", MAPS, &config_map("gone")).await?;
-    recorder.put("an update of the one that was there before", &path, &object).await?;
+    recorder.patch("a patch of a deleted object with its uid", &path, &change).await?;
+    recorder.put("an update of a deleted object with its uid", &path, &object).await?;
+    let other = recorder.post("a new object with the same name", MAPS, &config_map("gone")).await?;
+    recorder.put("an update of the previous object", &path, &object).await?;
     let newer = &other["metadata"]["resourceVersion"];
     let before = json!({ "metadata": { "resourceVersion": version(&object)? }, "data": {} });
     recorder.patch("a patch of the version that was there before", &path, &before).await?;
@@ -151,9 +151,9 @@ async fn ask_of_lists(
     }
     let first = recorder.get("the first page", &format!("{MAPS}?limit=2")).await?;
     let from = version(&first)?.to_owned();
-    recorder.delete("one of a later page", &format!("{MAPS}/page-3"), &Value::Null).await?;
+    recorder.delete("an object of a later page", &format!("{MAPS}/page-3"), &Value::Null).await?;
     recorder
-        .patch("one of the first page", &format!("{MAPS}/page-1"), &json!({ "data": null }))
+        .patch("an object of the first page", &format!("{MAPS}/page-1"), &json!({ "data": null }))
         .await?;
     let token = first["metadata"]["continue"].as_str().context("no token")?;
     let next = format!("{MAPS}?limit=2&continue={token}");
@@ -199,12 +199,12 @@ async fn compact(test: &OwnTest) -> TestResult {
     let body = json!({ "revision": revision, "physical": true }).to_string().into_bytes();
     let request = Request::post("/v3/kv/compaction").body(body)?;
     let _: Value = etcd.request(request).await?;
-    // It has its own cache.
+    // The API server has a cache of its own, so a restart follows.
     test.plane.restart(Component::ApiServer).await
 }
 
 #[test]
-fn the_stub_answers_as_an_api_server_does() -> TestResult {
+fn the_stub_responds_like_an_api_server() -> TestResult {
     // Otherwise etcd notifies the API server of its progress only every ten minutes.
     let progress = "--watch-progress-notify-interval=1s";
     let options = ControlPlaneOptions::api_only().flag(Component::Etcd, progress);
@@ -214,7 +214,7 @@ fn the_stub_answers_as_an_api_server_does() -> TestResult {
             stub.compact();
             Ok(())
         };
-        // Concurrently, because there are watches to wait for.
+        // Concurrently, because both sequences wait for watches.
         let (real, stubbed) = tokio::try_join!(
             ask_everything(test.client(), async || compact(test).await),
             ask_everything(stub.client(), expire),

@@ -1,4 +1,4 @@
-//! Sends requests to an API server, and keeps those parts of the responses that our code reads.
+//! Sends requests to an API server, and keeps the parts of the responses that Almanac reads.
 
 use std::collections::BTreeMap;
 
@@ -30,14 +30,14 @@ impl Recorder {
     pub(crate) async fn record(&mut self, what: &str, request: Request<Body>) -> Result<Value> {
         let (code, body) = self.send(request).await?;
         let relevant_parts = relevant_parts(&body);
-        self.responses.push((what.to_owned(), json!({ "code": code, "told": relevant_parts })));
+        self.responses.push((what.to_owned(), json!({ "code": code, "body": relevant_parts })));
         Ok(body)
     }
 
     async fn send(&self, request: Request<Body>) -> Result<(u16, Value)> {
-        let answer = self.client.send(request).await?;
-        let code = answer.status().as_u16();
-        let body = answer.into_body().collect_bytes().await?;
+        let response = self.client.send(request).await?;
+        let code = response.status().as_u16();
+        let body = response.into_body().collect_bytes().await?;
         Ok((code, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
@@ -71,16 +71,16 @@ impl Recorder {
         let path = format!(
             "{path}?watch=true&allowWatchBookmarks=true&timeoutSeconds=6&resourceVersion={from}"
         );
-        let answer = self.client.send(request(Method::GET, &path, JSON, &Value::Null)?).await?;
-        let code = answer.status().as_u16();
-        let body = answer.into_body().collect_bytes().await?;
+        let response = self.client.send(request(Method::GET, &path, JSON, &Value::Null)?).await?;
+        let code = response.status().as_u16();
+        let body = response.into_body().collect_bytes().await?;
         let mut lines = Vec::new();
         let mut newest = number(from);
         for line in body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let event: Value = serde_json::from_slice(line)?;
             let (of, object) = (&event["type"], &event["object"]);
             if of == "ERROR" {
-                lines.push(json!({ "type": of, "told": relevant_parts(object) }));
+                lines.push(json!({ "type": of, "body": relevant_parts(object) }));
                 continue;
             }
             let version = number(version(object)?);
@@ -93,7 +93,7 @@ impl Recorder {
             }
             lines.push(match of.as_str() {
                 Some("BOOKMARK") => json!({ "type": of, "kind": object["kind"] }),
-                _ => json!({ "type": of, "told": relevant_parts(object) }),
+                _ => json!({ "type": of, "body": relevant_parts(object) }),
             });
         }
         self.responses.push((what.to_owned(), json!({ "code": code, "lines": lines })));

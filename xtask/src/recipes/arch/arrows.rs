@@ -1,4 +1,4 @@
-//! The dependencies between crates: the table has all of them, and no others, and the diagram in ARCHITECTURE.md
+//! The dependencies between crates: the table lists exactly the real dependencies, and the diagram in ARCHITECTURE.md
 //! has the rows of the table.
 //!
 //! Normal and build dependencies are checked; dev-dependencies, and packages outside `crates/` (tests,
@@ -10,13 +10,13 @@ use super::map::MAP;
 use super::{Finding, read};
 use crate::workspace::Workspace;
 
-/// A crate, and the crates it depends on.
+/// A crate and its dependencies.
 type Row = (&'static str, &'static [&'static str]);
 
-/// The crates in a diagram, each with those it depends on.
+/// The crates in a diagram, each with its dependencies.
 type Diagram<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// Every crate and the crates it depends on, as in ARCHITECTURE.md: all of these, and only these.
+/// Every crate and its complete list of dependencies, as in ARCHITECTURE.md.
 const ARROWS: &[Row] = &[
     ("almanac-calendar", &[]),
     ("almanac-expressions", &["almanac-calendar"]),
@@ -47,7 +47,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The dependencies that the table does not have.
+/// The dependencies that are missing in the table.
 fn compare(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in &workspace.members {
@@ -86,22 +86,22 @@ fn compare(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     findings
 }
 
-/// The rows and the dependencies of the table that are not there.
+/// The rows and the dependencies of the table that do not exist.
 fn missing(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, allowed) in arrows {
         let Some(member) = workspace.members.iter().find(|member| member.name == *name) else {
-            let message = format!("the table has `{name}`, which is not a crate; take it out");
+            let message = format!("the table has `{name}`, which is not a crate; remove it");
             findings.push(Finding::error(file!(), message));
             continue;
         };
-        let is_there = |target: &&&str| {
+        let exists = |target: &&&str| {
             let mut dependencies = member.dependencies.iter();
             dependencies.any(|it| !it.is_for_development() && it.name == **target)
         };
-        for target in allowed.iter().filter(|target| !is_there(target)) {
+        for target in allowed.iter().filter(|target| !exists(target)) {
             let message =
-                format!("the table has `{name}` → `{target}`, which is not there; take it out");
+                format!("the table has `{name}` → `{target}`, which does not exist; remove it");
             findings.push(Finding::error(file!(), message));
         }
     }
@@ -119,7 +119,7 @@ fn compare_diagram(map: &str, arrows: &[Row]) -> Vec<Finding> {
     let names: BTreeSet<&str> = drawn.keys().chain(table.keys()).copied().collect();
     let different = names.into_iter().filter(|name| drawn.get(name) != table.get(name));
     let message = |name: &str| match table.get(name) {
-        None => format!("the diagram has `{name}`, which is not a crate; take it out"),
+        None => format!("the diagram has `{name}`, which is not a crate; remove it"),
         Some(targets) if targets.is_empty() => format!("the diagram must have the row `{name}`"),
         Some(targets) => {
             let targets: Vec<&str> = targets.iter().copied().collect();
@@ -134,7 +134,8 @@ fn drawn_name(package: &str) -> &str {
     if package == "almanac" { "cli" } else { package.trim_start_matches("almanac-") }
 }
 
-/// The diagram of the map: the first block below the heading of the crates. A line that begins with a dash divides it.
+/// The diagram of the map: the first block below the heading of the crates. A line that starts with a dash divides the
+/// diagram.
 fn diagram(map: &str) -> Diagram<'_> {
     let section = map.split("\n## Crates\n").nth(1).unwrap_or_default();
     let lines = section.split("```").nth(1).unwrap_or_default().lines().map(str::trim);
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_of_the_table_that_is_not_there_is_an_error() {
+    fn a_nonexistent_dependency_in_the_table_is_an_error() {
         let table: &[Row] = &[
             ("almanac-calendar", &[]),
             ("almanac-engine", &["almanac-calendar", "almanac-expressions"]),
@@ -239,8 +240,8 @@ mod tests {
         let findings = missing(&workspace, table);
         let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
         let expected = [
-            "the table has `almanac-engine` → `almanac-expressions`, which is not there; take it out",
-            "the table has `almanac-surprise`, which is not a crate; take it out",
+            "the table has `almanac-engine` → `almanac-expressions`, which does not exist; remove it",
+            "the table has `almanac-surprise`, which is not a crate; remove it",
         ];
         assert_eq!(messages, expected);
     }
@@ -264,7 +265,7 @@ mod tests {
         let expected = [
             "the diagram must have the row `calendar`",
             "the diagram must have the row `cli ──▶ calendar, engine`",
-            "the diagram has `shell`, which is not a crate; take it out",
+            "the diagram has `shell`, which is not a crate; remove it",
         ];
         assert_eq!(messages(different), expected);
     }

@@ -1,9 +1,9 @@
-//! No module of a crate uses another one that uses it, and no family of policies uses another one.
+//! The modules of a crate do not use each other in a cycle, and no family of policies uses another family.
 //!
-//! A module is here what is directly in `src`: a file, and the directory of its name. It uses what its paths lead to:
-//! those that begin with `crate`, or with as many `super` as reach the root. A re-export counts as the module that it
-//! goes through. Modules and paths that only tests are built with do not count, because nothing else can use them.
-//! The module `paths` finds the paths in a file.
+//! A module is here a file directly in `src`, with the directory of its name. A module uses the modules that its paths
+//! start with, after `crate` or enough `super` to reach the root. A re-export counts as a use of the module that
+//! re-exports. Modules and paths only for tests do not count, because no other code can use them. The module `paths`
+//! finds the paths in a file.
 
 mod paths;
 
@@ -17,23 +17,23 @@ use super::Finding;
 use crate::source;
 use crate::workspace::Workspace;
 
-/// The cycles that are left: the package, and all modules that use each other. One that grows, shrinks or goes must
-/// change here, too.
+/// The accepted cycles: the package, and all modules that use each other. Update the entry when a cycle changes or
+/// disappears.
 const KNOWN: &[(&str, &[&str])] = &[
-    // A schedule in a zone is two types, which are made from each other.
+    // A schedule in a zone is two types, and each is created from the other.
     ("almanac-calendar", &["cron", "firings"]),
-    // A compiled expression is a tree of nodes, which hold values and the functions that are called with them.
+    // A compiled expression is a tree of nodes. The nodes contain values, and the functions called with the values.
     (
         "almanac-expressions",
         &["arithmetic", "evaluate", "functions", "json", "node", "types", "value"],
     ),
-    // The message about too many steps has their number.
+    // The message about too many steps contains the number of steps.
     ("almanac-expressions", &["failure", "meter"]),
-    // A simulation begins with what an earlier part has left.
+    // A simulation starts with the state at the end of the earlier part.
     ("almanac-forecast", &["findings", "overlap", "part", "series", "simulation"]),
-    // The carried files are a part of what a build is named after.
+    // The name of a build depends on the embedded files.
     ("almanac-local", &["carried_sources", "go_build"]),
-    // The families are composed in one place, which they take their shared parts from.
+    // One module composes the families, and the families use the shared parts of that module.
     (
         "almanac-controllers",
         &[
@@ -51,14 +51,14 @@ const KNOWN: &[(&str, &[&str])] = &[
             "upstream",
         ],
     ),
-    // A process gives its options to its terms.
+    // A process passes its options to its terms.
     ("almanac-controllers", &["process", "term"]),
 ];
 
-/// The name of the root itself, which uses every module.
+/// The name of the root module. The root uses every module.
 const ROOT: &str = "the root";
 
-/// Each module, and the modules that it uses, each with a file that does.
+/// The modules that each module uses, each with a file that contains the use.
 type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
@@ -74,7 +74,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
             let path = file.path.strip_prefix(&folder).unwrap_or(&file.path);
             files.push((path.to_string_lossy().replace('\\', "/"), file.text));
         }
-        let graph = graph(&files).with_context(|| format!("failed to look through {place}"))?;
+        let graph = graph(&files).with_context(|| format!("failed to check {place}"))?;
         let of_member = KNOWN.iter().filter(|(package, _)| *package == member.name);
         let known: Vec<&[&str]> = of_member.map(|(_, modules)| *modules).collect();
         findings.extend(compare(&place, &graph, &known));
@@ -86,7 +86,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The graph of the modules in files, each with its path from the root and its text.
+/// The graph of the modules in some files. Each file is a path from the root, and the contents.
 fn graph(files: &[(String, String)]) -> anyhow::Result<Graph> {
     let mut of_files = Vec::new();
     let mut exported = BTreeMap::new();
@@ -138,7 +138,7 @@ fn module_of(file: &str) -> Vec<String> {
     if names == ["lib"] || names == ["main"] { Vec::new() } else { names }
 }
 
-/// The unknown cycles, and the known ones that do not exist.
+/// The cycles without an exception, and the exceptions without a cycle.
 fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
     let cycles = cycles(graph);
     let is_known = |cycle: &BTreeSet<&str>| known.iter().any(|it| cycle.iter().eq(it.iter()));
@@ -153,12 +153,12 @@ fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
         );
         findings.push(Finding::error(place, message));
     }
-    let is_there = |known: &[&str]| cycles.iter().any(|cycle| cycle.iter().eq(known.iter()));
-    findings.extend(known.iter().filter(|it| !is_there(it)).map(|it| vanished(place, it)));
+    let exists = |known: &[&str]| cycles.iter().any(|cycle| cycle.iter().eq(known.iter()));
+    findings.extend(known.iter().filter(|it| !exists(it)).map(|it| vanished(place, it)));
     findings
 }
 
-/// A family of policies uses no other one. Families are the modules that `families` lists and that implement the
+/// A family of policies uses no other family. Families are the modules that `families` lists and that implement the
 /// traits of `seam`.
 fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
     let listed = graph.get("families").into_iter().flat_map(BTreeMap::keys);
@@ -179,11 +179,12 @@ fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
 
 fn vanished(place: &str, modules: &[&str]) -> Finding {
     let modules = modules.join(", ");
-    let message = format!("the known cycle of {modules} is not there; take it out of {}", file!());
+    let message =
+        format!("the known cycle of {modules} does not exist; remove it from {}", file!());
     Finding::error(place, message)
 }
 
-/// The largest sets of modules of which each reaches all others.
+/// The largest sets of modules in which each module reaches all others.
 fn cycles(graph: &Graph) -> BTreeSet<BTreeSet<&str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|module| (module.as_str(), reached_from(graph, module))).collect();
@@ -211,7 +212,7 @@ fn reached_from<'a>(graph: &'a Graph, module: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// One of the shortest ways from a module to itself, with a file for each step.
+/// A shortest path from a module to itself, with a file for each step.
 fn way_back(graph: &Graph, module: &str) -> String {
     let mut open = VecDeque::from([(module.to_owned(), String::new())]);
     let mut seen = BTreeSet::new();
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_that_uses_another_one_is_an_error_but_shared_modules_are_not() {
+    fn a_family_that_uses_another_family_is_an_error_but_shared_modules_are_not() {
         let of = |first: &'static str| {
             let files = [
                 ("lib.rs", "mod a; mod b; mod families; mod objects; mod seam;"),
@@ -317,12 +318,12 @@ mod tests {
     }
 
     #[test]
-    fn a_known_cycle_is_silent_and_has_to_be_there_as_it_is_known() {
+    fn an_accepted_cycle_is_silent_and_must_exist_unchanged() {
         let cycle = [("lib.rs", ""), ("a.rs", "use crate::b;"), ("b.rs", "use crate::a;")];
         assert_eq!(messages(&cycle, &[&["a", "b"]]), [""; 0]);
         let grown = messages(&cycle, &[&["a", "b", "c"]]);
         assert_eq!(grown.len(), 2, "{grown:?}");
-        assert!(grown[1].starts_with("the known cycle of a, b, c is not there;"), "{grown:?}");
+        assert!(grown[1].starts_with("the known cycle of a, b, c does not exist;"), "{grown:?}");
         let cut = [cycle[0], cycle[1], ("b.rs", "")];
         assert_eq!(messages(&cut, &[&["a", "b"]]).len(), 1);
     }

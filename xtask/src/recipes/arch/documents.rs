@@ -4,7 +4,7 @@ use std::fs;
 
 use clap::Parser as _;
 
-use super::{Finding, read, read_if_there};
+use super::{Finding, read, read_if_exists};
 use crate::recipes::Arguments;
 use crate::workspace::Workspace;
 
@@ -28,7 +28,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
             findings.extend(check_commands(&workspace.relative(&path), &read(&path)?));
         }
     }
-    let read_from_root = |file: &str| read_if_there(&workspace.root.join(file));
+    let read_from_root = |file: &str| read_if_exists(&workspace.root.join(file));
     let readme = read_from_root(README)?.unwrap_or_default();
     findings.extend(check_ci(&readme, &read_from_root(CI)?.unwrap_or_default()));
     Ok(findings)
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_the_task_runner_does_not_know_is_an_error_where_it_stands() {
+    fn an_unknown_command_is_an_error_at_its_line() {
         for bad in [
             "cargo xtask tset",
             "cargo xtask test --fast",

@@ -1,4 +1,4 @@
-//! Checks each member's Cargo.toml: everything shared comes from the workspace's.
+//! Checks each member's Cargo.toml: all shared values come from the Cargo.toml of the workspace.
 
 use anyhow::Context as _;
 use toml::{Table, Value};
@@ -37,7 +37,7 @@ fn comes_from_the_workspace(value: Option<&Value>) -> bool {
     value.and_then(|value| value.get("workspace")).and_then(Value::as_bool) == Some(true)
 }
 
-/// All dependencies of a manifest, those for one platform included.
+/// All dependencies of a manifest, including those for a single platform.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
     let platforms = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let platforms = platforms.filter_map(|(_, platform)| platform.as_table());

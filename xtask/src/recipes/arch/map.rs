@@ -1,26 +1,26 @@
 //! ARCHITECTURE.md, DESIGN.md and the page of each crate name files that exist, and the map stays short.
 //!
-//! The page of a crate is the `//!` of its root file. A name in backticks counts as a path if it has a `/` or ends in
-//! `.rs`. It begins at the root of the repository, at the directory in the heading above it or, in the page of a
+//! The page of a crate is the `//!` of its root file. A name in backticks counts as a path if it contains a `/` or ends
+//! in `.rs`. A path starts at the root of the repository, at the directory in the heading above or, in the page of a
 //! crate, at the crate or its `src`. Links and commands in documents are checked elsewhere.
 
 use std::path::Path;
 
-use super::{Finding, read, read_if_there};
+use super::{Finding, read, read_if_exists};
 use crate::workspace::Workspace;
 
 pub(super) const MAP: &str = "ARCHITECTURE.md";
 const DECISIONS: &str = "DESIGN.md";
 
-/// A map that takes longer to read than this is not read.
-const MOST_BYTES: usize = 15_000;
+/// The maximum size of the map. Longer maps remain unread.
+const MAX_BYTES: usize = 15_000;
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let is_there = |path: &str| workspace.root.join(path).exists();
+    let exists = |path: &str| workspace.root.join(path).exists();
     let mut findings = Vec::new();
     for document in [MAP, DECISIONS] {
         let text = read(&workspace.root.join(document))?;
-        findings.extend(check_paths(document, &text, &[], is_there));
+        findings.extend(check_paths(document, &text, &[], exists));
         if document == MAP {
             findings.extend(check_size(&text));
         }
@@ -33,9 +33,9 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let sources = format!("{crate_folder}/src");
         for file in ["lib.rs", "main.rs"] {
             let place = format!("{sources}/{file}");
-            if let Some(text) = read_if_there(&workspace.root.join(&place))? {
+            if let Some(text) = read_if_exists(&workspace.root.join(&place))? {
                 let bases = [sources.as_str(), crate_folder.as_str()];
-                findings.extend(check_paths(&place, &page(&text), &bases, is_there));
+                findings.extend(check_paths(&place, &page(&text), &bases, exists));
             }
         }
     }
@@ -45,19 +45,19 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
 fn check_size(map: &str) -> Option<Finding> {
     let message = || {
         format!(
-            "has {} bytes; {MOST_BYTES} is the most, so move what concerns one crate to its page",
+            "has {} bytes; the maximum is {MAX_BYTES}, so move details of a crate to the page of the crate",
             map.len()
         )
     };
-    (map.len() > MOST_BYTES).then(|| Finding::error(MAP, message()))
+    (map.len() > MAX_BYTES).then(|| Finding::error(MAP, message()))
 }
 
-/// The paths in a text that lead nowhere, from the root, the heading above or any of the bases.
+/// The paths in a document that do not exist below the root, the heading above or any of the bases.
 fn check_paths(
     place: &str,
     text: &str,
     bases: &[&str],
-    is_there: impl Fn(&str) -> bool,
+    exists: impl Fn(&str) -> bool,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut heading = None;
@@ -67,7 +67,7 @@ fn check_paths(
         }
         for path in paths(line) {
             let mut nearer = bases.iter().copied().chain(heading);
-            if !is_there(path) && !nearer.any(|base| is_there(&format!("{base}/{path}"))) {
+            if !exists(path) && !nearer.any(|base| exists(&format!("{base}/{path}"))) {
                 let message = format!("`{path}` does not exist; name what took its place");
                 findings.push(Finding::error(&format!("{place}:{number}"), message));
             }
@@ -85,7 +85,7 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The page of a crate, with each line where it is in the file.
+/// The page of a crate, with the line numbers of the file.
 fn page(root_file: &str) -> String {
     let lines = root_file.lines().map(|line| line.strip_prefix("//!").unwrap_or_default().trim());
     lines.collect::<Vec<_>>().join("\n")
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_nowhere_is_an_error_where_it_is() {
+    fn a_nonexistent_path_is_an_error_at_its_line() {
         assert_eq!(places("text\n`a.rs` and `b/c`", &[]), ["M.md:2", "M.md:2"]);
         assert_eq!(places("## `crates/x/src`\n## Other\n`a.rs`", &[]), ["M.md:3"]);
     }

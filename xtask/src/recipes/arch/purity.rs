@@ -1,8 +1,8 @@
 //! The pure crates: no clock, no await, no hash order, no I/O, no time zones except for jiff's own.
 //!
-//! Clippy enforces most of it, through a `clippy.toml` in each pure crate. This check covers what clippy cannot see:
-//! that those files are there and agree, that no source switches them off or is asynchronous, and what the crates are
-//! built with.
+//! Clippy enforces most of these rules, through a `clippy.toml` in each pure crate. This check covers what clippy
+//! cannot see: that those files exist and agree, that no source disables the rules or is asynchronous, and the
+//! dependencies of the crates.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use std::process::Stdio;
 use anyhow::{Context as _, ensure};
 use toml::Table;
 
-use super::{Finding, read_if_there};
+use super::{Finding, read_if_exists};
 use crate::run::Step;
 use crate::source;
 use crate::workspace::{Member, Workspace};
@@ -18,7 +18,7 @@ use crate::workspace::{Member, Workspace};
 /// A crate that must be pure.
 struct Pure {
     package: &'static str,
-    /// Crates of [`IMPURE`] that it may still be built with.
+    /// The crates of [`IMPURE`] that this crate may depend on.
     may_use: &'static [&'static str],
 }
 
@@ -33,7 +33,7 @@ const PURE: &[Pure] = &[
     Pure { package: "almanac-forecast", may_use: OBJECT_TYPES },
 ];
 
-/// The crates that no pure crate is built with, directly or through others.
+/// The crates that no pure crate depends on, directly or indirectly.
 const IMPURE: &[&str] = &[
     "async-std",
     "hyper",
@@ -54,7 +54,7 @@ const HOST_ZONE_FEATURES: &[&str] = &["tz-system", "tzdb-zoneinfo"];
 /// The crate whose `clippy.toml` the others must repeat.
 const MODEL: &str = "almanac-calendar";
 
-/// A crate as built into another, with the features it is built with.
+/// A dependency of a crate, with the enabled features.
 #[derive(Debug, PartialEq, Eq)]
 struct Built {
     name: String,
@@ -62,7 +62,7 @@ struct Built {
 }
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let clippy_of = |folder: &Path| read_if_there(&folder.join("clippy.toml"));
+    let clippy_of = |folder: &Path| read_if_exists(&folder.join("clippy.toml"));
     let of_workspace = clippy_of(&workspace.root)?.unwrap_or_default();
     let model = workspace.members.iter().find(|member| member.name == MODEL);
     let model = model.with_context(|| format!("failed to find the package {MODEL}"))?;
@@ -152,8 +152,8 @@ fn check_build(place: &str, pure: &Pure, built: &[Built]) -> Vec<Finding> {
     findings
 }
 
-/// Everything that goes into a member when it is built by itself. (Built together with others,
-/// features add up; that is not this member's concern.)
+/// All dependencies of a member that is built alone. (In a build with other members, features add up; this check
+/// ignores that.)
 fn built_with(workspace: &Workspace, member: &Member) -> anyhow::Result<Vec<Built>> {
     let step = Step::cargo(&["tree", "--edges", "normal", "--prefix", "none"]).with([
         "--format",
@@ -196,11 +196,11 @@ mod tests {
         messages(check_bans("crates/x/clippy.toml", own, BANS, "x = true").unwrap())
     }
 
-    fn of_source(text: &str) -> Vec<String> {
+    fn for_source(text: &str) -> Vec<String> {
         messages(check_words("a.rs", &source::words(text).unwrap()))
     }
 
-    fn of_tree(package: &str, tree: &str) -> Vec<String> {
+    fn for_tree(package: &str, tree: &str) -> Vec<String> {
         let pure = PURE.iter().find(|pure| pure.package == package).unwrap();
         messages(check_build("crates/x/Cargo.toml", pure, &parse_tree(tree)))
     }
@@ -237,20 +237,20 @@ mod tests {
 
     #[test]
     fn waiting_is_an_error() {
-        assert_eq!(of_source("//! async\nfn f() {}"), [""; 0]);
-        assert_eq!(of_source("async fn f() { g().await }").len(), 2);
+        assert_eq!(for_source("//! async\nfn f() {}"), [""; 0]);
+        assert_eq!(for_source("async fn f() { g().await }").len(), 2);
     }
 
     #[test]
     fn switching_a_ban_off_is_an_error() {
         let text = "#[expect(clippy::disallowed_methods, reason = \"reads\")] fn f() {}";
-        assert_eq!(of_source(text).len(), 1);
+        assert_eq!(for_source(text).len(), 1);
     }
 
     #[test]
     fn an_impure_crate_is_an_error_however_deep() {
         let tree = "almanac-engine v0.1.0 (/w)|\nfoo v1.0.0|\ntokio v1.0.0|rt (*)";
-        let findings = of_tree("almanac-engine", tree);
+        let findings = for_tree("almanac-engine", tree);
         assert_eq!(findings.len(), 1);
         assert!(findings[0].starts_with("is built with `tokio`"), "{findings:?}");
     }
@@ -258,16 +258,16 @@ mod tests {
     #[test]
     fn the_custom_resource_derive_is_only_for_the_api_and_its_dependents() {
         let tree = "kube v5.0.0|derive\nkube-derive v5.0.0 (proc-macro)|";
-        assert_eq!(of_tree("almanac-api", tree), [""; 0]);
-        assert_eq!(of_tree("almanac-forecast", tree), [""; 0]);
-        assert_eq!(of_tree("almanac-engine", tree).len(), 2);
-        assert_eq!(of_tree("almanac-api", "kube-client v5.0.0|client").len(), 1);
+        assert_eq!(for_tree("almanac-api", tree), [""; 0]);
+        assert_eq!(for_tree("almanac-forecast", tree), [""; 0]);
+        assert_eq!(for_tree("almanac-engine", tree).len(), 2);
+        assert_eq!(for_tree("almanac-api", "kube-client v5.0.0|client").len(), 1);
     }
 
     #[test]
     fn the_hosts_time_zones_are_an_error() {
-        assert_eq!(of_tree("almanac-calendar", "jiff v0.2.43|alloc,std (*)"), [""; 0]);
-        let findings = of_tree("almanac-calendar", "jiff v0.2.43|std,tz-system,tzdb-zoneinfo (*)");
+        assert_eq!(for_tree("almanac-calendar", "jiff v0.2.43|alloc,std (*)"), [""; 0]);
+        let findings = for_tree("almanac-calendar", "jiff v0.2.43|std,tz-system,tzdb-zoneinfo (*)");
         assert_eq!(findings.len(), 2, "{findings:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Each dependency of the workspace has its reason in the root Cargo.toml, in a comment right above it.
 //!
 //! The text is read line by line, because a parsed manifest has no comments. Whether a reason is good is up to the
-//! reviewer. Our own crates need none.
+//! reviewer. Crates of the workspace need no reason.
 
 use super::Finding;
 

@@ -1,5 +1,5 @@
-//! The rules for dependencies (deny.toml), which cargo-deny checks. It runs only if something that it
-//! reads has changed since it last passed.
+//! The rules for dependencies (deny.toml), which cargo-deny checks. The check runs only if an input has changed since
+//! the check last passed.
 
 use std::env;
 use std::fs;
@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use crate::run::{Run, Step};
 use crate::workspace::Workspace;
 
-/// Another version may judge differently, so everyone uses this one.
+/// A fixed version, because other versions may report different findings.
 const CARGO_DENY: &str = "0.20.2";
 
 pub(super) fn check(run: &mut Run) -> anyhow::Result<()> {
@@ -31,7 +31,7 @@ pub(super) fn check(run: &mut Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Another one for any change in a file that cargo-deny reads.
+/// A hash of all files that cargo-deny reads.
 fn fingerprint(workspace: &Workspace) -> anyhow::Result<String> {
     let mut files = vec![workspace.root.join("Cargo.toml"), workspace.root.join("Cargo.lock")];
     files.push(workspace.root.join("deny.toml"));
@@ -46,7 +46,8 @@ fn fingerprint(workspace: &Workspace) -> anyhow::Result<String> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// The cargo-deny of the wanted version: the one on the PATH, else our own, installed if need be.
+/// cargo-deny in the required version: the program on the PATH, else a copy in the directory of tools, which is
+/// installed if missing.
 fn cargo_deny(run: &mut Run, folder: &Path) -> Option<String> {
     let folder = folder.to_string_lossy();
     let own = format!("{folder}/bin/cargo-deny");
@@ -54,7 +55,7 @@ fn cargo_deny(run: &mut Run, folder: &Path) -> Option<String> {
         return Some(found.to_owned());
     }
     println!("\ncargo-deny {CARGO_DENY} is not installed; building it takes a minute or two, once");
-    // Without optimization it builds three times as fast, and still checks in under a second.
+    // Without optimization, cargo-deny builds three times as fast, and still checks in under a second.
     let install = Step::cargo(&["install", "--debug", "--locked", "--version", CARGO_DENY]);
     let install = install.with(["--root", &folder, "cargo-deny"]);
     run.step("install cargo-deny", &install).then_some(own)
@@ -66,7 +67,7 @@ fn is_wanted(program: &str) -> bool {
     output.is_ok_and(|output| output.stdout.trim_ascii() == expected.as_bytes())
 }
 
-/// The directory of tools: outside `target/`, so that they outlive a `cargo clean`.
+/// The directory of tools: outside `target/`, so that `cargo clean` keeps the tools.
 fn tools_folder() -> anyhow::Result<PathBuf> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = named.or_else(|| env::home_dir().map(|home| home.join(".cache")));

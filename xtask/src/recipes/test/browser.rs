@@ -1,5 +1,5 @@
-//! The requirements of the tests of pages: a browser, and npm for the rules they check the pages with. Installs
-//! missing ones where that is allowed.
+//! The requirements of the tests of pages: a browser, and npm for the rules that the pages are checked with. Installs
+//! missing programs where that is allowed.
 
 use std::process::{Command, Stdio};
 
@@ -9,17 +9,17 @@ pub(super) const BROWSER: &str = "browser_";
 /// The packages of Debian and Ubuntu have the names of their programs.
 const PROGRAMS: [&str; 2] = ["chromium", "npm"];
 
-/// Why the tests of pages cannot run; `None` if they can.
+/// The reason that the tests of pages cannot run; `None` if they can.
 pub(super) fn why_not() -> Option<String> {
-    why_not_with(&PROGRAMS, is_there, install)
+    why_not_with(&PROGRAMS, is_installed, install)
 }
 
 fn why_not_with(
     programs: &[&str],
-    is_there: impl Fn(&str) -> bool,
+    is_installed: impl Fn(&str) -> bool,
     install: impl Fn(&[&str]) -> String,
 ) -> Option<String> {
-    let missing = || programs.iter().copied().filter(|it| !is_there(it)).collect::<Vec<_>>();
+    let missing = || programs.iter().copied().filter(|it| !is_installed(it)).collect::<Vec<_>>();
     let before = missing();
     if before.is_empty() {
         return None;
@@ -29,13 +29,13 @@ fn why_not_with(
     (!after.is_empty()).then(|| format!("missing: {}; to install: {message}", after.join(", ")))
 }
 
-fn is_there(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Returns the last line of the error output.
+/// Installs the programs; returns the last line of the error output if that fails.
 fn install(programs: &[&str]) -> String {
     println!("\ninstalling with apt-get: {}", programs.join(", "));
     let install = format!("apt-get update -qq && apt-get install -y -qq {}", programs.join(" "));

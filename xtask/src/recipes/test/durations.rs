@@ -1,5 +1,5 @@
-//! How long each test program took in the last run, to start the longest first. It is kept in the
-//! build directory; without it, a guess has to do.
+//! The duration of each test program in the last run, to start the longest first. The file is in the build directory;
+//! without the file, durations are guessed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,16 +16,16 @@ use crate::workspace::Workspace;
 pub(super) struct Durations(BTreeMap<String, f64>);
 
 impl Durations {
-    /// Those of the last run; empty without an earlier run.
+    /// The durations of the last run; empty without an earlier run.
     pub(super) fn load(workspace: &Workspace) -> Self {
         let text = fs::read(file(workspace)).unwrap_or_default();
         Self(serde_json::from_slice(&text).unwrap_or_default())
     }
 
-    /// The expected duration of a program; guessed from the number of its tests if it has not run yet.
-    pub(super) fn of(&self, job: &Job) -> Duration {
+    /// The expected duration of a program; guessed from the number of tests if the program has not run yet.
+    pub(super) fn expected(&self, job: &Job) -> Duration {
         let seconds = match &job.program {
-            // They are compiled one by one.
+            // cargo compiles the documentation examples one by one.
             None => 60,
             Some(_) if job.lane == Lane::Cluster => 5 * job.tests.len(),
             Some(_) => job.tests.len(),

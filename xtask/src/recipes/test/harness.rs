@@ -1,5 +1,5 @@
-//! The task runner's interface to the harness (`tests/harness`), which can create a real cluster: checks what can run
-//! here, has it build, and keeps it running for the tests.
+//! The task runner's interface to the harness (`tests/harness`): checks which tests can run here, builds the control
+//! plane, and keeps a control plane running for the tests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -23,18 +23,18 @@ pub(super) struct Harness {
     version: Option<String>,
 }
 
-/// The harness's verdict on the test files whose names start with a prefix.
+/// The result of the harness for the test files whose names start with a prefix.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 pub(super) struct Verdict {
     prefix: String,
-    /// Why they cannot run here; absent when they can.
+    /// The reason that these tests cannot run here; absent if they can.
     because: Option<String>,
 }
 
 /// A control plane that runs as long as this value exists.
 pub(super) struct ControlPlane {
     child: Child,
-    /// The variable by which the tests find it.
+    /// The variable that passes the control plane to the tests.
     pub(super) environment: BTreeMap<String, String>,
 }
 
@@ -49,18 +49,18 @@ impl Harness {
         Self { program: program.to_string_lossy().into_owned(), version: None }
     }
 
-    /// The same program, for a version of Kubernetes.
-    pub(super) fn of_version(self, version: &str) -> Self {
+    /// Selects a version of Kubernetes.
+    pub(super) fn for_version(self, version: &str) -> Self {
         Self { version: Some(version.to_owned()), ..self }
     }
 
-    /// Whether a program of a package is it.
+    /// Whether a program of a package is the control plane program.
     pub(super) fn is_named(package: &str, program: &str) -> bool {
         package == PACKAGE && program == PROGRAM
     }
 
-    /// The step that builds only this, and the tests of its package: with tests, the dependencies have the features
-    /// that they have for all tests, and are not built twice.
+    /// The step that builds only this program, and the tests of its package. With those tests, the dependencies have
+    /// the same features as for all tests, and are not built twice.
     pub(super) fn build(workspace: &Workspace) -> anyhow::Result<Step> {
         let tests: Vec<_> = workspace
             .targets("test")
@@ -71,7 +71,7 @@ impl Harness {
         Ok(Step::cargo(&["build", "--workspace", "--bin", PROGRAM]).with(tests))
     }
 
-    /// Checks which tests can run here, and which cannot.
+    /// Checks which tests can run here.
     pub(super) fn check(&self) -> anyhow::Result<Vec<Verdict>> {
         let step = self.step("check");
         let output = step.command().stderr(Stdio::inherit()).output()?;
@@ -94,7 +94,7 @@ impl Harness {
         let mut command = step.command();
         command.envs(RARE_COLLECTIONS).stdin(Stdio::piped()).stdout(Stdio::piped());
         let child = command.spawn()?;
-        // From here on it is ended on return, whatever happens.
+        // From here on, every return ends the program.
         let mut plane = ControlPlane { child, environment: BTreeMap::new() };
         let stdout = plane.child.stdout.as_mut().context("the control plane has no output")?;
         let mut line = String::new();
@@ -115,7 +115,7 @@ impl Harness {
 }
 
 impl Drop for ControlPlane {
-    /// It ends when its standard input does.
+    /// Closing standard input ends the program.
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         if let Err(error) = self.child.wait() {
@@ -124,8 +124,8 @@ impl Drop for ControlPlane {
     }
 }
 
-/// Why the tests of a file cannot run here; `None` when they can. The longest prefix that matches
-/// the file's name decides.
+/// The reason that the tests of a file cannot run here; `None` if they can. The longest prefix of the file's name
+/// applies.
 pub(super) fn why_not(verdicts: &[Verdict], file: &str) -> Option<String> {
     let fitting = verdicts.iter().filter(|verdict| file.starts_with(&verdict.prefix));
     match fitting.max_by_key(|verdict| verdict.prefix.len()) {

@@ -1,4 +1,4 @@
-//! The names of tests that do not run, from their sources: what cannot run may not be built either.
+//! The names of tests that do not run, from their sources, because programs that cannot run may not be built.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use crate::source;
 use crate::workspace::Workspace;
 
-/// Prints every test of some files by its name, as not run, and returns how many there are.
+/// Prints the name of every test of some files as not run, and returns the number of tests.
 pub(super) fn list(
     workspace: &Workspace,
     sort: &str,
@@ -34,8 +34,8 @@ pub(super) fn list(
     Ok(tests.len())
 }
 
-/// The file of an integration test and those of its modules: next to a `main.rs`, or in a directory of the file's own
-/// name.
+/// The file of an integration test and the files of its modules: next to a `main.rs`, or in a directory with the name
+/// of the file.
 fn files_of(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let is_main = source.file_name().is_some_and(|name| name == "main.rs");
     let folder = if is_main { source.with_file_name("") } else { source.with_extension("") };

@@ -10,7 +10,7 @@ pub(super) struct Outcome {
     pub(super) ignored: usize,
     /// The names of the tests that failed.
     pub(super) failed: Vec<String>,
-    /// Why the program did not end as a test program does, if it did not.
+    /// The reason, if the program did not end like a test program.
     pub(super) broken: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl Outcome {
                 has_result = true;
                 outcome.passed += count(result, "passed");
                 outcome.ignored += count(result, "ignored");
-                // The last list before the result has the names, an earlier one the output.
+                // The last list before the result contains the names; an earlier list contains the output.
                 outcome.failed.append(&mut listed);
             } else if line == "failures:" {
                 listed.clear();
@@ -47,7 +47,7 @@ impl Outcome {
     }
 }
 
-/// The tests that have ended, also those whose result is not printed yet.
+/// The tests that have ended, including those whose result is not printed yet.
 pub(super) fn ended(output: &str) -> BTreeSet<&str> {
     let tests = output.lines().filter_map(|line| line.strip_prefix("test "));
     tests.filter_map(|line| Some(line.rsplit_once(" ... ")?.0)).collect()

@@ -1,4 +1,4 @@
-//! The test programs: built by one cargo call, and each with the command that runs it as cargo does.
+//! The test programs: one cargo call builds all, and each has the command that runs the program as cargo does.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use super::harness::Harness;
 use crate::run::{Run, Step};
 use crate::workspace::Workspace;
 
-/// One test program, as cargo built it.
+/// A test program built by cargo.
 #[derive(Debug)]
 pub(super) struct Program {
     package: String,
-    /// The name of its target: of an integration test, the file's.
+    /// The name of the target; for an integration test, the name of the file.
     pub(super) target: String,
     kind: String,
     executable: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Program {
     environment: BTreeMap<String, String>,
 }
 
-/// What cargo says about one file it has built.
+/// The message of cargo about one built file.
 #[derive(Deserialize)]
 struct Artifact {
     manifest_path: PathBuf,
@@ -49,21 +49,21 @@ pub(super) struct Built {
     pub(super) harness: Option<Harness>,
 }
 
-/// Builds all test programs; `None` if one of them cannot be built.
+/// Builds all test programs; `None` if the build of any program fails.
 pub(super) fn build(run: &mut Run, targets: &[String]) -> anyhow::Result<Option<Built>> {
     let step = Step::cargo(&["test", "--workspace", "--no-run"]).with(targets);
     let output = run.captured("build the tests", &step.clone().with(JSON_MESSAGES))?;
     output.map(|output| Built::read(&run.workspace, &output)).transpose()
 }
 
-/// Has cargo list what it builds, and print errors as always.
+/// Lets cargo list the built files, and print errors in the usual form.
 pub(super) const JSON_MESSAGES: [&str; 2] = ["--message-format", "json-render-diagnostics"];
 
 impl Built {
     /// The programs among the messages of a cargo call.
     pub(super) fn read(workspace: &Workspace, output: &str) -> anyhow::Result<Self> {
         let mut built = Self { programs: Vec::new(), harness: None };
-        // Messages of other kinds lack what is read here.
+        // Messages of other kinds lack these fields.
         let artifacts = output.lines().filter_map(|it| serde_json::from_str::<Artifact>(it).ok());
         for artifact in artifacts {
             let Artifact { manifest_path, target, profile, executable: Some(executable) } =
@@ -92,13 +92,13 @@ impl Built {
 }
 
 impl Program {
-    /// Its name in what is printed.
+    /// The name of the program in the output.
     pub(super) fn name(&self) -> String {
         let Self { package, target, kind, .. } = self;
         if kind == "test" { format!("{package} {target}") } else { format!("{package} ({kind})") }
     }
 
-    /// The command that runs it, without a directory and without variables.
+    /// The command that runs the program, without a directory and without variables.
     pub(super) fn step(&self, filter: Option<&str>) -> Step {
         Step::new(&self.executable.to_string_lossy(), &[])
             .with(filter)
@@ -106,13 +106,13 @@ impl Program {
             .in_folder(&self.folder)
     }
 
-    /// The command by which a person runs one of its tests alone, without building anything else.
+    /// The command by which a user runs a single test of the program, without building anything else.
     pub(super) fn rerun(&self, test: &str) -> Step {
         self.cargo().with(["--", "--exact", test])
     }
 
-    /// The command by which a person runs it: with the features of the whole workspace, with which
-    /// the dependencies are built.
+    /// The command by which a user runs the program. The features are those of the whole workspace, because the
+    /// dependencies are built with those.
     pub(super) fn cargo(&self) -> Step {
         let step = Step::cargo(&["test", "--workspace"]);
         match self.kind.as_str() {
@@ -121,7 +121,7 @@ impl Program {
         }
     }
 
-    /// The names of its tests that a filter lets through.
+    /// The names of the tests of the program that match a filter.
     pub(super) fn tests(&self, filter: Option<&str>) -> anyhow::Result<Vec<String>> {
         let step = self.step(filter).with(["--list", "--format", "terse"]);
         let output = step.command().stderr(Stdio::inherit()).output()?;

@@ -1,23 +1,23 @@
-//! Which program starts next. Starting it is up to `running`.
+//! The order in which the programs start. `running` starts them.
 //!
-//! Programs of real-cluster tests mostly wait, the others compute. So the two have a limit each, and
-//! in each the longest goes first: a long one at the end would run alone.
+//! Programs of real-cluster tests mostly wait, the others compute. So each group has a limit of its own, and the
+//! longest program of each group starts first: a long program at the end would run alone.
 
 use std::time::Duration;
 
-/// The activity that takes most of a program's time.
+/// The main activity of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// It waits for a real cluster.
+    /// Waiting for a real cluster.
     Cluster,
-    /// It computes.
+    /// Computing.
     Computing,
 }
 
 /// The programs that have not started, by their index.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// The longest last.
+    /// Sorted by duration, the longest program last.
     waiting: Vec<(Duration, Lane, usize)>,
     running: Vec<(usize, Lane)>,
     jobs: usize,
@@ -34,7 +34,7 @@ impl Queue {
         Self { waiting, running: Vec::new(), jobs, is_cluster_ready: false }
     }
 
-    /// Lets the programs of real-cluster tests start.
+    /// Allows the programs of real-cluster tests to start.
     pub(super) fn cluster_is_ready(&mut self) {
         self.is_cluster_ready = true;
     }
@@ -48,7 +48,7 @@ impl Queue {
         given_up.into_iter().map(|(.., index)| index).collect()
     }
 
-    /// The next program to start now, if one may.
+    /// The next program to start now; `None` if no program may start.
     pub(super) fn start(&mut self) -> Option<usize> {
         let can_start = |lane: Lane| {
             let running = self.running.iter().filter(|(_, other)| *other == lane).count();
@@ -63,17 +63,17 @@ impl Queue {
         Some(index)
     }
 
-    /// A program has ended.
+    /// Records that a program has ended.
     pub(super) fn end(&mut self, ended: usize) {
         self.running.retain(|(index, _)| *index != ended);
     }
 
-    /// How many have not started.
+    /// The number of programs that have not started.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether all have ended.
+    /// Whether all programs have ended.
     pub(super) fn is_done(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }

@@ -1,5 +1,4 @@
-//! Runs the test programs side by side, and reports each when it has ended. Which one starts next is
-//! up to `queue`.
+//! Runs the test programs in parallel, and reports the result of each. `queue` chooses the next program.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,13 +18,13 @@ use super::queue::{Lane, Queue};
 use crate::run::{Run, Step};
 use crate::watched::{self, Watcher};
 
-/// How often a silent program is looked at.
+/// The interval between two checks for silent programs.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
-/// How often a run in which nothing ends prints what is running.
+/// The interval at which a run prints the running programs while no program ends.
 const BETWEEN_SIGNS_OF_LIFE: Duration = Duration::from_mins(1);
 
-/// API servers that live for seconds spend a fifth of their CPU time on collecting garbage. Each may take some more memory
-/// instead, up to where the machine's would not suffice for as many as run at once.
+/// API servers that live for seconds spend a fifth of their CPU time on garbage collection. This setting lets each use
+/// more memory instead, limited by the memory of the machine for all that run at the same time.
 pub(super) const RARE_COLLECTIONS: [(&str, &str); 2] = [("GOGC", "400"), ("GOMEMLIMIT", "1GiB")];
 
 /// A test program, or the documentation examples, to be run once.
@@ -33,17 +32,17 @@ pub(super) struct Job {
     pub(super) name: String,
     pub(super) lane: Lane,
     pub(super) step: Step,
-    /// The names of its tests that are to run.
+    /// The names of the tests to run.
     pub(super) tests: Vec<String>,
-    /// `None` for the documentation examples, which cargo runs.
+    /// The test program. `None` for the documentation examples: cargo runs those.
     pub(super) program: Option<Program>,
 }
 
 /// An event while programs run.
 pub(super) enum Event {
-    /// One of them has ended.
+    /// A program has ended.
     Ended(usize, std::io::Result<ExitStatus>),
-    /// The control plane is ready or will not be. `None` if the tests start none to share.
+    /// The control plane is ready, or failed to start. `None` if the tests do not share a control plane.
     Cluster(anyhow::Result<Option<ControlPlane>>),
 }
 
@@ -55,7 +54,7 @@ pub(super) struct Running<'a> {
     durations: Durations,
     active: BTreeMap<usize, Active>,
     plane: Option<ControlPlane>,
-    /// A program that prints nothing for so long hangs.
+    /// A program without output for this time counts as hanging.
     patience: Duration,
     folder: PathBuf,
     events: Receiver<Event>,
@@ -72,7 +71,7 @@ struct Active {
 }
 
 impl<'a> Running<'a> {
-    /// Nothing runs yet; an event says when the cluster is ready.
+    /// No program runs yet; an event reports that the cluster is ready.
     pub(super) fn new(
         run: &'a mut Run,
         jobs: Vec<Job>,
@@ -85,7 +84,7 @@ impl<'a> Running<'a> {
         }
         fs::create_dir_all(&folder).context("failed to create a directory for the output")?;
         let durations = Durations::load(&run.workspace);
-        let expected = jobs.iter().map(|job| (durations.of(job), job.lane));
+        let expected = jobs.iter().map(|job| (durations.expected(job), job.lane));
         let queue = Queue::new(expected, run.arguments.jobs());
         let active = BTreeMap::new();
         Ok(Self {
@@ -102,7 +101,7 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// Runs all programs to their end; returns those that could not run, and why.
+    /// Runs all programs to their end; returns the programs that could not run, with the reason.
     pub(super) fn finish(mut self) -> anyhow::Result<Option<(Vec<String>, String)>> {
         println!(
             "\n== tests: {} programs; their output is kept in {}",
@@ -207,7 +206,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Kills the programs that have printed nothing for too long.
+    /// Kills the programs without output for too long.
     fn end_what_hangs(&mut self) {
         for active in self.active.values_mut() {
             let printed = fs::metadata(&active.output).map_or(0, |file| file.len());
@@ -249,13 +248,13 @@ impl Job {
         }
     }
 
-    /// Why a program was killed, with the tests that had not ended.
+    /// The reason for killing a program, with the tests that had not ended.
     fn what_hung(&self, output: &str, patience: Duration) -> String {
         let ended = outcome::ended(output);
         let all = self.tests.iter().map(String::as_str);
         let unfinished: Vec<_> = all.filter(|test| !ended.contains(test)).collect();
         format!(
-            "killed, because it printed nothing for {} minutes; not ended: {}",
+            "killed after {} minutes without output; not ended: {}",
             patience.as_secs() / 60,
             unfinished.join(", ")
         )

@@ -1,4 +1,4 @@
-//! The paths in a file that lead to the root of its crate, and what the root re-exports.
+//! The paths in a file that start at the root of its crate, and the re-exports of the root.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::source::{tokens, words_of};
 pub(super) struct Paths {
     /// The first names after the root.
     pub(super) names: BTreeSet<String>,
-    /// The modules in files of their own that only tests are built with.
+    /// The modules in separate files that are compiled for tests only.
     pub(super) only_tests: Vec<Vec<String>>,
 }
 
@@ -54,7 +54,7 @@ impl Paths {
         }
     }
 
-    /// Notes where a path leads that has come as far as this below the root, and returns what is behind it.
+    /// Records the target of a path that starts at this module, and returns the tokens after the path.
     fn take_path<'t>(&mut self, mut rest: &'t [TokenTree], mut below: usize) -> &'t [TokenTree] {
         while let Some([TokenTree::Ident(word), after @ ..]) = after_colons(rest)
             && word == "super"
@@ -80,7 +80,7 @@ impl Paths {
         }
     }
 
-    /// Skips an item that only tests are built with, and returns what is behind it.
+    /// Skips an item that is compiled for tests only, and returns the tokens after the item.
     fn skip_item<'t>(&mut self, mut rest: &'t [TokenTree], module: &[String]) -> &'t [TokenTree] {
         while let Some((token, after)) = rest.split_first() {
             if let (TokenTree::Ident(word), [TokenTree::Ident(name), TokenTree::Punct(_), ..]) =
@@ -103,7 +103,7 @@ impl Paths {
     }
 }
 
-/// The names that the text of a root re-exports, or imports, each with the module that it is from.
+/// The names that the text of a root re-exports or imports, each with its module.
 pub(super) fn exported(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let tokens: Vec<TokenTree> = tokens(text)?.into_iter().collect();
     let mut names = BTreeMap::new();
@@ -116,16 +116,16 @@ pub(super) fn exported(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(names)
 }
 
-/// The names that a part of a `use` makes known, where a module is named before it or in it.
+/// The names that a part of a `use` imports, if that part or an earlier part names a module.
 fn take_names(part: &[TokenTree], module: Option<&str>, names: &mut BTreeMap<String, String>) {
     for item in part.split(is_comma) {
         let name = |token: &TokenTree| match token {
             TokenTree::Ident(word) if word != "crate" && word != "self" => Some(word.to_string()),
             _ => None,
         };
-        let written: Vec<String> = item.iter().filter_map(name).collect();
-        let module = module.or(written.first().map(String::as_str));
-        match (item.last(), module, written.last()) {
+        let segments: Vec<String> = item.iter().filter_map(name).collect();
+        let module = module.or(segments.first().map(String::as_str));
+        match (item.last(), module, segments.last()) {
             (Some(TokenTree::Group(group)), module, _) => {
                 let inner: Vec<TokenTree> = group.stream().into_iter().collect();
                 take_names(&inner, module, names);
