@@ -21,7 +21,7 @@ pub enum Field {
     Clusters,
     /// The pods in each unit of a policy.
     UnitPods,
-    /// The pods of a policy for which there is no room.
+    /// The pods of a policy that no unit has free capacity for.
     PendingPods,
 }
 
@@ -38,7 +38,7 @@ impl Field {
         Field::PendingPods,
     ];
 
-    /// As it is written in manifests and in JSON.
+    /// The name of the field in manifests and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Field {
         }
     }
 
-    /// Whether its numbers are pods that run, or that are to, so that they add up over time.
+    /// Whether the field counts running or desired pods, so that its numbers add up over time.
     #[must_use]
     pub fn counts_pods(self) -> bool {
         match self {

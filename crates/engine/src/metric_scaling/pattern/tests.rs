@@ -1,4 +1,4 @@
-//! The values that patterns match, the patterns that are refused, and the budget of each one.
+//! The values that patterns match, the patterns that are refused, and the budget of each pattern.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn budget(pool: &PatternPool, namespace: &str) -> PatternBudget {
     PatternBudget::new(Some(pool), namespace)
 }
 
-/// Keeps one pattern after the other, until one is refused.
+/// Keeps one pattern after the other until a pattern is refused.
 fn fill(pool: &PatternPool, namespace: &str) -> (Vec<Pattern>, PatternExcess) {
     let mut patterns = Vec::new();
     loop {
