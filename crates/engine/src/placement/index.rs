@@ -1,6 +1,5 @@
-//! The objects that each placement reads, by its spec. Every change of a placement updates the index, so that neither
-//! a footprint nor a change of an object iterates over all placements. `gather` determines the clusters that a
-//! placement may select.
+//! The objects that each placement reads, by its spec. Every change of a placement updates the index, so that neither a
+//! footprint nor a change of an object iterates over all placements. `gather` determines the candidates of a placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ pub struct PlacementIndex {
     usable: BTreeSet<Identity>,
     /// The usable placements that rank by the selections of others.
     balancing: BTreeSet<Identity>,
-    /// The balancing placements whose selection depends on that.
+    /// The balancing placements whose selection depends on the selections of others.
     selecting_by_balance: BTreeSet<Identity>,
     /// The placements that select by expressions.
     with_expressions: BTreeSet<Identity>,
@@ -29,7 +28,7 @@ pub struct PlacementIndex {
 }
 
 impl PlacementIndex {
-    /// Records the spec that a placement has now; `None` for one that is gone, or has none.
+    /// Records the current spec of a placement; `None` for a placement that was deleted or has no spec.
     pub(super) fn note(&mut self, identity: &Identity, placement: Option<&Arc<Placement>>) {
         if self.placements.get(identity) == placement {
             return;
