@@ -11,13 +11,13 @@ fn name(family: Family, name: &str) -> PolicyName {
     PolicyName::new(family, Identity::new("group", "Kind", "default", name))
 }
 
-/// A request since a number of seconds after the epoch.
+/// Creates a request since a number of seconds after the epoch.
 fn request(family: Family, policy: &str, value: u32, since: i64) -> Request {
     let since = Timestamp::from_second(since).ok();
     Request { policy: name(family, policy), value: Ok(value.into()), since, applied: None }
 }
 
-/// The same, applied a number of seconds after the epoch.
+/// Marks a request as applied a number of seconds after the epoch.
 fn applied(request: Request, at: i64) -> Request {
     Request { applied: Timestamp::from_second(at).ok(), ..request }
 }
