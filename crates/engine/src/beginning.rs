@@ -20,13 +20,13 @@ pub type PriorWrite = crate::seam::PriorWrite<EffectReason>;
 /// The latest instant at which the state of a world is known; `None` for a world from files without a status.
 #[must_use]
 pub fn known_until(world: &World) -> Option<Timestamp> {
-    let instants = world.policies().filter_map(|policy| of_policy(world, &policy));
+    let instants = world.policies().filter_map(|policy| policy_known_until(world, &policy));
     // A status that is newer than `seen_at` was written during the listing. The state of the other objects at that
     // instant is unknown.
     world.objects.seen_at.or_else(|| instants.max())
 }
 
-fn of_policy(world: &World, policy: &PolicyName) -> Option<Timestamp> {
+fn policy_known_until(world: &World, policy: &PolicyName) -> Option<Timestamp> {
     of_family!(policy.family, F => F::known_until(F::state_in(world), &policy.identity))
 }
 
@@ -34,7 +34,7 @@ fn of_policy(world: &World, policy: &PolicyName) -> Option<Timestamp> {
 pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     let mut start = RunStart::default();
     for island in islands(world) {
-        let known_until = island.iter().filter_map(|policy| of_policy(world, policy)).max();
+        let known_until = island.iter().filter_map(|policy| policy_known_until(world, policy)).max();
         let observed_at = world.objects.seen_at.or(known_until);
         let state_at = observed_at.filter(|observed_at| *observed_at <= from);
         let is_behind = observed_at.is_some() && state_at.is_none();

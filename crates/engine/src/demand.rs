@@ -115,7 +115,7 @@ impl Resource {
 
     /// The resource that a key of `hard` in a `ResourceQuota` bounds.
     #[must_use]
-    pub fn of_quota(key: &str) -> Option<Resource> {
+    pub fn from_quota_key(key: &str) -> Option<Resource> {
         match key {
             "cpu" | "requests.cpu" => Some(Resource::RequestsCpu),
             "memory" | "requests.memory" => Some(Resource::RequestsMemory),
@@ -168,7 +168,7 @@ impl fmt::Display for Quantified {
             Resource::RequestsMemory | Resource::LimitsMemory => {
                 let exact = SUFFIXES.iter().filter(|(_, unit)| amount.is_multiple_of(*unit));
                 let exact = exact.map(|(suffix, unit)| format!("{}{suffix}", amount / unit));
-                match exact.min_by_key(String::len).filter(|text| text.len() <= LONGEST) {
+                match exact.min_by_key(String::len).filter(|text| text.len() <= MAX_EXACT_LENGTH) {
                     Some(text) => formatter.write_str(&text),
                     None => write!(formatter, "{}Mi", amount.div_ceil(MEBIBYTE)),
                 }
@@ -178,7 +178,7 @@ impl fmt::Display for Quantified {
 }
 
 /// The maximum length of an exact quantity of bytes.
-const LONGEST: usize = 7;
+const MAX_EXACT_LENGTH: usize = 7;
 
 #[cfg(test)]
 mod tests {
@@ -219,7 +219,7 @@ mod tests {
             ("count/deployments.apps", None),
             ("requests.storage", None),
         ] {
-            assert_eq!(Resource::of_quota(key), resource, "{key}");
+            assert_eq!(Resource::from_quota_key(key), resource, "{key}");
         }
     }
 }

@@ -54,7 +54,7 @@ pub enum Exempt {
 impl Exemptions {
     /// Exempts only these namespaces.
     #[must_use]
-    pub fn of_namespaces<Name: AsRef<str>>(names: impl IntoIterator<Item = Name>) -> Self {
+    pub fn for_namespaces<Name: AsRef<str>>(names: impl IntoIterator<Item = Name>) -> Self {
         Self::default().with_namespaces(names)
     }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_object_is_exempt_by_its_namespace_or_by_a_mark() {
-        let mut exempt = Exemptions::of_namespaces(["kube-system"]);
+        let mut exempt = Exemptions::for_namespaces(["kube-system"]);
         let [dns, shop, cart] = [("kube-system", "dns"), ("shop", "web"), ("shop", "cart")]
             .map(|(namespace, name)| object(namespace, name));
         assert_eq!(exempt.get(&dns), Some(Exemption::Namespace));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_is_in_no_namespace_is_exempt_only_by_a_mark_of_its_own() {
-        let mut exempt = Exemptions::of_namespaces([""]);
+        let mut exempt = Exemptions::for_namespaces([""]);
         let group = object("", "pool");
         assert_eq!(exempt.get(&group), None);
         exempt.mark(&group, true);

@@ -55,7 +55,7 @@ impl Field {
 
     /// The fields that a policy with this target can set.
     #[must_use]
-    pub fn of_target(target: &Target) -> &'static [Field] {
+    pub fn for_target(target: &Target) -> &'static [Field] {
         match target {
             Target::Workload(_) => &[Field::Replicas],
             Target::Autoscaler(_) => &[Field::MinReplicas, Field::MaxReplicas],

@@ -59,7 +59,7 @@ impl Influences {
 
     /// The consecutive writes of a policy; `None` if the last one is too long ago.
     fn in_a_row(&self, policy: &PolicyName, at: Timestamp) -> Option<&Writes> {
-        let longest = policy.family.influence().longest_pause;
+        let longest = policy.family.influence().max_delay;
         self.writes.get(policy).filter(|it| at.duration_since(it.last).abs() <= longest)
     }
 

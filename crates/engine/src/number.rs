@@ -19,7 +19,7 @@ pub struct MetricTarget(NonZeroU128);
 const BILLION: u128 = 1_000_000_000;
 
 /// The maximum Kubernetes quantity.
-const LARGEST: u128 = i64::MAX as u128 * BILLION;
+const MAX_TARGET: u128 = i64::MAX as u128 * BILLION;
 
 /// A number in decimal notation, without its sign: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,14 +45,14 @@ impl FiniteNumber {
     /// result above that.
     #[must_use]
     pub fn scaled(self, factor: u64, target: MetricTarget) -> u32 {
-        const MOST: u32 = i32::MAX.cast_unsigned();
+        const MAX: u32 = i32::MAX.cast_unsigned();
         match self.divided(factor, target) {
             _ if self.0 <= 0.0 || factor == 0 => 0,
             (Some(numerator), Some(denominator)) => {
-                u32::try_from(numerator.div_ceil(denominator)).map_or(MOST, |it| it.min(MOST))
+                u32::try_from(numerator.div_ceil(denominator)).map_or(MAX, |it| it.min(MAX))
             }
             // Larger than any quotient of a 128-bit number.
-            (None, _) => MOST,
+            (None, _) => MAX,
             // Above zero, and far below one.
             (Some(_), None) => 1,
         }
@@ -109,7 +109,7 @@ impl MetricTarget {
     /// Creates a target in billionths; `None` unless it is above zero and at most the maximum quantity.
     #[must_use]
     pub fn from_billionths(billionths: u128) -> Option<MetricTarget> {
-        NonZeroU128::new(billionths).filter(|it| it.get() <= LARGEST).map(MetricTarget)
+        NonZeroU128::new(billionths).filter(|it| it.get() <= MAX_TARGET).map(MetricTarget)
     }
 
     /// The target in billionths.
@@ -180,7 +180,7 @@ mod tests {
             (-3.0, BILLION, 3, -1.0),
             (0.0, BILLION, 3, 0.0),
             (1e300, 1, 3, f64::INFINITY),
-            (1e-300, LARGEST, 3, 0.0),
+            (1e-300, MAX_TARGET, 3, 0.0),
         ] {
             let actual = number(sample).ratio(1, target(of), replicas);
             assert_eq!(actual.total_cmp(&ratio), std::cmp::Ordering::Equal, "{sample}: {actual}");
@@ -196,14 +196,14 @@ mod tests {
         }
         assert_eq!(number(2_147_483_647.0).scaled(1, target(BILLION)), most);
         for small in [f64::MIN_POSITIVE, 5e-324, 1e-30] {
-            assert_eq!(number(small).scaled(100, target(LARGEST)), 1, "{small}");
+            assert_eq!(number(small).scaled(100, target(MAX_TARGET)), 1, "{small}");
         }
     }
 
     #[test]
     fn a_target_is_above_zero_and_within_the_range_of_kubernetes() {
         assert_eq!(MetricTarget::from_billionths(0), None);
-        assert_eq!(MetricTarget::from_billionths(LARGEST + 1), None);
+        assert_eq!(MetricTarget::from_billionths(MAX_TARGET + 1), None);
         for (billionths, shown) in [(BILLION, "1"), (1, "0.000000001"), (1_500_000_000, "1.5")] {
             assert_eq!(target(billionths).to_string(), shown);
         }

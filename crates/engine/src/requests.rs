@@ -268,7 +268,7 @@ impl World {
     ) -> Option<Request> {
         let reference = self.target_of(policy);
         let is_target = reference.as_ref().is_some_and(|it| {
-            it.target.identity() == object && Field::of_target(&it.target).contains(&field)
+            it.target.identity() == object && Field::for_target(&it.target).contains(&field)
         });
         if !is_target {
             return None;

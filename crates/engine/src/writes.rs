@@ -135,7 +135,7 @@ impl World {
                 let scheduling = self.units.extra.scheduling.as_ref();
                 scheduling.is_none_or(|it| {
                     it.is_settled(
-                        units::Replicas::of_objects(&self.objects, &self.units.extra),
+                        units::Replicas::from_objects(&self.objects, &self.units.extra),
                         *at,
                     )
                 })

@@ -349,7 +349,7 @@ fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room()
     let pool = PatternPool::default();
     let kept = PatternBudget::new(Some(&pool), "default").keep("[a-z]{250}");
     // A namespace may use a quarter.
-    let cluster = Cluster::with_patterns(PatternPool::of_bytes(pool.bytes() * 6));
+    let cluster = Cluster::with_patterns(PatternPool::with_max_bytes(pool.bytes() * 6));
     drop(kept);
     let mut watched =
         Watched::for_family(Family::MetricScaling, UnwrittenStatuses::default(), cluster);

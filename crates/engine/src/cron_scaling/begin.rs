@@ -128,7 +128,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
         let is_same = |it: &&RuleMemory| it.name == rule.name && it.fingerprint == rule.fingerprint;
         let rule_memory = memory.rules.iter().find(is_same);
         let executions = rule_memory.map_or(&[][..], |rule_memory| &rule_memory.executions);
-        for field in Field::of_target(&checked.target) {
+        for field in Field::for_target(&checked.target) {
             let last = executions.iter().find_map(|execution| {
                 let FiringOutcome::Done(applied) = execution.ending else { return None };
                 let (_, value) = applied.fields().find(|(set, _)| set == field)?;
@@ -183,7 +183,7 @@ fn run_from(
     if let Target::Autoscaler(autoscaler) = target {
         let last_firings = last_named(target, writers, first);
         for field in
-            Field::of_target(target).iter().filter(|field| !last_firings.contains_key(field))
+            Field::for_target(target).iter().filter(|field| !last_firings.contains_key(field))
         {
             start.prior_writes.extend(moved_bound(view, autoscaler, *field, writers, first));
         }
@@ -219,7 +219,7 @@ fn last_before(
 /// For each field that a rule names, the instant of the last firing for the field before the given instant.
 fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<Field, Timestamp> {
     let mut last_firings = BTreeMap::new();
-    for field in Field::of_target(target) {
+    for field in Field::for_target(target) {
         let last = writers.iter().flat_map(|writer| {
             let rules = writer.checked.rules.iter();
             let naming = rules.filter(|rule| !rule.suspended && names(rule.desired, *field));

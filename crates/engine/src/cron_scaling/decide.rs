@@ -165,7 +165,7 @@ impl RuleAtInstant<'_> {
             reasons.won(self.reason(Verdict::Error, Cause::Missed { by }, Some(at)));
             return;
         }
-        let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
+        let message = pending.message.clone().unwrap_or_else(|| Arc::from("no response"));
         self.record(memory, at, FiringOutcome::Failed { attempts, message }, recorded);
         reasons.won(self.reason(Verdict::Error, Cause::GaveUp { attempts }, Some(at)));
     }

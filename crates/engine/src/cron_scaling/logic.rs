@@ -73,7 +73,7 @@ impl PolicyFamily for CronRules {
         let object = policy.target.identity();
         // Without a usable rule, nothing is ever written. The same is true of an exempt object.
         let is_idle = policy.rules.is_empty() || is_exempt(view, identity, policy);
-        let fields = Field::of_target(&policy.target).iter().filter(|_| !is_idle);
+        let fields = Field::for_target(&policy.target).iter().filter(|_| !is_idle);
         let writes = fields.map(|field| (object.clone(), *field)).collect();
         Some(Footprint { reads: vec![object.clone()], writes })
     }

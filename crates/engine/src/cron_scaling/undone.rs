@@ -126,7 +126,7 @@ fn last_sets(
 ) -> Option<Vec<LastSet>> {
     let object = state.policies.get(policy)?;
     let (target, memory) = (&object.policy.as_ref()?.target, object.memory.as_ref()?);
-    let fields = Field::of_target(target).iter();
+    let fields = Field::for_target(target).iter();
     let values =
         fields.filter_map(|field| Some((*field, objects.number(target.identity(), *field)?)));
     let values: Vec<(Field, u32)> = values.collect();

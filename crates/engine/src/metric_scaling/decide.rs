@@ -261,7 +261,7 @@ fn plan_write(
         && (last.replicas == replicas || last.is_contested() && last.replicas != found)
     {
         note_contest(memory, last, found, now, &mut decision.recorded);
-        let again = last.at.checked_add(last.pause(period)).ok();
+        let again = last.at.checked_add(last.backoff(period)).ok();
         if let Some(again) = again.filter(|again| *again > now) {
             let cause = Cause::Contested { found, replicas };
             let until = Some(again);

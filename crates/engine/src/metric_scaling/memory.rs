@@ -79,8 +79,8 @@ pub struct Contest {
 const AT_ONCE: u32 = 3;
 
 /// The first and the maximum delay: in the long run, at most three writes an hour.
-const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
-const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(20);
+const INITIAL_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(20);
 
 /// A value that has stayed for this long beyond its delay is no longer contested.
 const CALM: SignedDuration = SignedDuration::from_mins(10);
@@ -88,15 +88,15 @@ const CALM: SignedDuration = SignedDuration::from_mins(10);
 impl LastScale {
     /// The backoff before a value that another field manager has replaced is set again. With a query period of zero,
     /// the backoff is zero.
-    pub(super) fn pause(&self, query_period: SignedDuration) -> SignedDuration {
+    pub(super) fn backoff(&self, query_period: SignedDuration) -> SignedDuration {
         if query_period.is_zero() { query_period } else { self.doubled().max(query_period) }
     }
 
     /// The delay, doubled for each further replacement.
     fn doubled(&self) -> SignedDuration {
         let doublings = self.again.checked_sub(AT_ONCE);
-        let pause = doublings.map(|doublings| FIRST_PAUSE * 2_i32.pow(doublings.min(8)));
-        pause.map_or(SignedDuration::ZERO, |pause| pause.min(LONGEST_PAUSE))
+        let backoff = doublings.map(|doublings| INITIAL_BACKOFF * 2_i32.pow(doublings.min(8)));
+        backoff.map_or(SignedDuration::ZERO, |backoff| backoff.min(MAX_BACKOFF))
     }
 
     /// Whether another field manager has replaced the value so often that each write waits for a delay.
@@ -174,8 +174,8 @@ impl Memory {
     /// must still be set again: contention cannot be detected before that.
     pub(super) fn contest_ends(&self) -> Option<Timestamp> {
         let contest = self.contest.as_ref()?;
-        let pause = self.last_scale.map_or(SignedDuration::ZERO, |it| it.doubled());
-        contest.at.saturating_add(QUIET + pause).ok()
+        let backoff = self.last_scale.map_or(SignedDuration::ZERO, |it| it.doubled());
+        contest.at.saturating_add(QUIET + backoff).ok()
     }
 
     /// Records the recommendations from now on.

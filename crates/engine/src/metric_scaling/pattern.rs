@@ -300,15 +300,15 @@ struct Share {
 
 impl Default for PatternPool {
     fn default() -> PatternPool {
-        PatternPool::of_bytes(MAX_PROCESS_PATTERN_BYTES)
+        PatternPool::with_max_bytes(MAX_PROCESS_PATTERN_BYTES)
     }
 }
 
 impl PatternPool {
     /// Creates a pool of a size.
     #[must_use]
-    pub fn of_bytes(most: usize) -> PatternPool {
-        PatternPool(Arc::new(Pool { most, kept: Mutex::default() }))
+    pub fn with_max_bytes(max: usize) -> PatternPool {
+        PatternPool(Arc::new(Pool { most: max, kept: Mutex::default() }))
     }
 
     /// The total size of all patterns with an owner, compiled, in bytes.

@@ -104,9 +104,9 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
             let percent = if metric.target_type == TargetType::Utilization { "%" } else { "" };
             let (name, target) = (metric.target_type.name(), metric.target);
             let query = &metric.query.text;
-            format!("{query} is {sample}, {name} {target}{percent}: {}", of_replicas(replicas))
+            format!("{query} is {sample}, {name} {target}{percent}: {}", replicas_text(replicas))
         }
-        None => of_replicas(replicas),
+        None => replicas_text(replicas),
     };
     match reason.cause {
         Cause::Sets { sample, limited } => {
@@ -116,7 +116,7 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
         Cause::Recommends { sample, replicas } => recommended(sample, replicas),
         Cause::Holds { limited } => {
             let recommendation =
-                format!("{} until the next answer", of_replicas(limited.recommended));
+                format!("{} until the next answer", replicas_text(limited.recommended));
             [recommendation, limits(policy, limited)].concat()
         }
         Cause::NoSample => {
@@ -135,14 +135,14 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
     }
 }
 
-fn of_replicas(count: u32) -> String {
+fn replicas_text(count: u32) -> String {
     counted(count, "replica")
 }
 
 /// The recommendation, and every limit that makes a difference.
 #[must_use]
 pub fn render_limited(policy: &MetricScaling, limited: LimitedReplicas) -> String {
-    let recommended = of_replicas(limited.recommended);
+    let recommended = replicas_text(limited.recommended);
     format!("{recommended} recommended{}", limits(policy, limited))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::ledger::decision_identity;
-use super::reasons::of_changes;
+use super::reasons::explain_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
     Candidate, Cause, ChangeCause, Eligibility, Exclusion, Input, KnownMatches, PlacementDecision,
@@ -129,7 +129,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let gone = known.into_iter().filter(|it| clusters.binary_search(it).is_err());
     let removed: Vec<Arc<str>> = gone.cloned().collect();
     let is_other = !added.is_empty() || !removed.is_empty();
-    let explanations = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
+    let explanations = is_other.then(|| explain_changes(input, &ranking, (&added, &removed), now));
     let decision = Decision {
         is_decided: true,
         actions,

@@ -64,7 +64,7 @@ impl Matches {
         if !input.policy.has_expressions() {
             return Matches::default();
         }
-        let known = input.memory.as_ref().map(|it| it.known.of_each(&input.candidates));
+        let known = input.memory.as_ref().map(|it| it.known.for_candidates(&input.candidates));
         let known = known.unwrap_or_default();
         let named = named_scores(input);
         let by_candidate =

@@ -81,7 +81,7 @@ impl ExpressionReaders {
         let all = evaluate_each(STEPS_OF_A_CHANGE, self.readers.len(), |position, steps| {
             let Reader { policy, known, .. } = &self.readers[position];
             // The last turn before a change has usually evaluated the cluster already.
-            let known = known.of_one(&candidate).and_then(|it| it.within(steps));
+            let known = known.for_candidate(&candidate).and_then(|it| it.within(steps));
             known.unwrap_or_else(|| matched(policy, scores.into(), &candidate, now, steps))
         });
         let all = all.into_iter().zip(&self.readers);

@@ -69,7 +69,7 @@ pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<In
     if unusable_set(view, placement).is_some() {
         return None;
     }
-    let decisions = view.state.extra.decisions.of_placement(placement);
+    let decisions = view.state.extra.decisions.for_placement(placement);
     let own = own_counts(placement, &decisions);
     let mut candidates = candidates(hub, &sets, &own);
     let mut busiest = 0;
@@ -228,7 +228,7 @@ pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Ide
     let (namespace, name) = (changed.namespace(), changed.name());
     let readers: Vec<&Identity> = match changed.kind() {
         "AddOnPlacementScore" => {
-            let named = view.state.extra.index.of_scores(name).into_iter();
+            let named = view.state.extra.index.score_readers(name).into_iter();
             let named = named.filter(|it| {
                 let policy = view.state.policy(it).filter(|it| reads(it));
                 policy.is_some_and(|policy| may_select(view, it, policy, namespace))

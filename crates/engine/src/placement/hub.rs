@@ -155,7 +155,7 @@ pub struct Score(i8);
 
 impl Score {
     /// The maximum score.
-    pub const HIGHEST: Score = Score(100);
+    pub const MAX: Score = Score(100);
 
     /// Creates a score; `None` if the number is out of range.
     #[must_use]

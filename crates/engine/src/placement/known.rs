@@ -13,7 +13,7 @@ use crate::Identity;
 
 /// The maximum number of results that all placements of a world keep. A placement at the limit keeps none. Each result
 /// uses forty bytes.
-const MOST_KEPT: usize = 1_000_000;
+const MAX_KEPT: usize = 1_000_000;
 
 /// The results that a placement keeps. They affect no other data, so any two values are equal.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl KnownMatches {
     }
 
     /// The kept results for the candidates, in their order.
-    pub(super) fn of_each<'k>(
+    pub(super) fn for_candidates<'k>(
         &'k self,
         candidates: &[Candidate<'_>],
     ) -> Vec<Option<CachedMatch<'k>>> {
@@ -82,7 +82,7 @@ impl KnownMatches {
     }
 
     /// The kept result for one candidate.
-    pub(super) fn of_one(&self, candidate: &Candidate<'_>) -> Option<CachedMatch<'_>> {
+    pub(super) fn for_candidate(&self, candidate: &Candidate<'_>) -> Option<CachedMatch<'_>> {
         let position = self.matches.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
         let known = self.matches.get(position).filter(|it| it.is_of(candidate))?;
         Some(CachedMatch(known))
@@ -90,7 +90,7 @@ impl KnownMatches {
 
     /// All results if they fit next to `kept` results of other placements; otherwise none.
     pub(super) fn within_limit(self, kept: usize) -> KnownMatches {
-        if kept + self.len() <= MOST_KEPT { self } else { KnownMatches::default() }
+        if kept + self.len() <= MAX_KEPT { self } else { KnownMatches::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -117,7 +117,7 @@ impl KeptMatches {
     }
 
     /// The number of results that all other placements keep.
-    pub(super) fn of_others(&self, placement: &Identity) -> usize {
+    pub(super) fn others_count(&self, placement: &Identity) -> usize {
         self.in_all - self.by_placement.get(placement).copied().unwrap_or_default()
     }
 }

@@ -32,7 +32,7 @@ impl DecisionLedger {
     }
 
     /// The decisions of a placement, and objects whose names match one of its decisions, in order.
-    pub(super) fn of_placement<'a>(
+    pub(super) fn for_placement<'a>(
         &'a self,
         placement: &Identity,
     ) -> BTreeMap<&'a Identity, &'a PlacementDecision> {
@@ -54,7 +54,7 @@ impl DecisionLedger {
         placements: impl Iterator<Item = &'p Identity>,
     ) -> DecisionLedger {
         let mut part = DecisionLedger::default();
-        for (identity, decision) in placements.flat_map(|it| self.of_placement(it)) {
+        for (identity, decision) in placements.flat_map(|it| self.for_placement(it)) {
             part.insert(identity.clone(), decision.clone());
         }
         part

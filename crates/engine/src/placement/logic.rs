@@ -32,7 +32,7 @@ impl PolicyFamily for Placements {
     const FEEDS_BACK: bool = true;
     const INFLUENCE: InfluenceLimit = InfluenceLimit {
         at_once: 20,
-        longest_pause: SignedDuration::from_mins(10),
+        max_delay: SignedDuration::from_mins(10),
         interval: Some(SignedDuration::from_mins(5)),
     };
 
@@ -75,7 +75,7 @@ impl PolicyFamily for Placements {
         if !open.decision.is_decided {
             return Settlement { wake_at, ..Settlement::NOTHING };
         }
-        let kept = state.extra.kept.of_others(policy);
+        let kept = state.extra.kept.others_count(policy);
         let object = state.policies.get_mut(policy);
         // The decision of an earlier spec does not apply to an edited placement.
         let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
@@ -327,7 +327,7 @@ pub(crate) fn remove_hub_object(state: &mut HubState, object: &Identity) {
 
 /// The clusters that a placement has selected; `None` without a `PlacementDecision` of the placement.
 pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Option<Value> {
-    let own = decisions.of_placement(placement);
+    let own = decisions.for_placement(placement);
     let mut own =
         own.into_values().filter(|it| it.placement.as_deref() == Some(placement.name())).peekable();
     own.peek()?;
@@ -338,14 +338,14 @@ pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Opti
 /// them, counts twice.
 #[must_use]
 pub fn selected_clusters(view: View<'_, Placements>, placement: &Identity) -> usize {
-    let own = view.state.extra.decisions.of_placement(placement).into_values();
+    let own = view.state.extra.decisions.for_placement(placement).into_values();
     let own = own.filter(|it| it.placement.as_deref() == Some(placement.name()));
     own.map(|it| it.clusters.len()).sum()
 }
 
 /// The decisions of a placement, in the order of their groups.
 fn divisions(view: View<'_, Placements>, placement: &Identity) -> Vec<Division> {
-    let own = view.state.extra.decisions.of_placement(placement);
+    let own = view.state.extra.decisions.for_placement(placement);
     let own = own.into_iter().filter(|(_, it)| it.placement.as_deref() == Some(placement.name()));
     let divisions = own.map(|(identity, decision)| Division {
         object: identity.name().into(),

@@ -123,7 +123,7 @@ impl Ranking {
         };
         match &prioritizer.score {
             ScoreSource::Balance => balance(candidate.selected_by_others, input.busiest),
-            ScoreSource::Steady if candidate.is_selected => RawScore::Given(Score::HIGHEST),
+            ScoreSource::Steady if candidate.is_selected => RawScore::Given(Score::MAX),
             ScoreSource::Steady => RawScore::Given(Score::default()),
             ScoreSource::AllocatableCpu | ScoreSource::AllocatableMemory => {
                 let amount = amount(&prioritizer.score, candidate.cluster);
@@ -203,7 +203,7 @@ impl Ranking {
 fn balance(selected: u32, busiest: u32) -> RawScore {
     let (selected, busiest) = (i64::from(selected), i64::from(busiest));
     if selected == 0 || busiest == 0 {
-        return RawScore::Given(Score::HIGHEST);
+        return RawScore::Given(Score::MAX);
     }
     let halved = (50 * busiest - 100 * selected) / busiest;
     RawScore::Given(Score::new(2 * halved).unwrap_or_default())
@@ -213,7 +213,7 @@ fn balance(selected: u32, busiest: u32) -> RawScore {
 fn allocatable(amount: Quantity, Amounts { smallest, largest }: Amounts) -> RawScore {
     let range = largest.billionths() - smallest.billionths();
     if range == 0 {
-        return RawScore::Given(Score::HIGHEST);
+        return RawScore::Given(Score::MAX);
     }
     let above = amount.billionths() - smallest.billionths();
     let score = i64::try_from((200 * above - 100 * range) / range);

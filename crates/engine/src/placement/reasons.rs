@@ -173,7 +173,7 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
 const MAX_EXPLAINED: usize = 3;
 
 /// The verdicts on the first added clusters, and on the first removed clusters.
-pub(super) fn of_changes(
+pub(super) fn explain_changes(
     input: &Input<'_>,
     ranking: &Ranking,
     (added, removed): (&[Arc<str>], &[Arc<str>]),

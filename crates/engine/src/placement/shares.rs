@@ -14,7 +14,7 @@ pub(super) const STEPS_OF_A_CHANGE: usize = 250_000;
 
 /// The minimum number of steps of each evaluation, regardless of the number of evaluations: twenty times the steps to
 /// search for a condition.
-const FEWEST_STEPS: usize = 1_000;
+const MIN_STEPS: usize = 1_000;
 
 /// Runs `count` evaluations, each with a share of the steps. The evaluations with too small a share are repeated, with
 /// equal shares of the remaining steps.
@@ -23,7 +23,7 @@ pub(super) fn evaluate_each(
     count: usize,
     evaluate: impl Fn(usize, usize) -> Matched,
 ) -> Vec<Matched> {
-    let share = (steps / count.max(1)).clamp(FEWEST_STEPS, MOST_STEPS);
+    let share = (steps / count.max(1)).clamp(MIN_STEPS, MOST_STEPS);
     let mut all: Vec<Matched> = (0..count).map(|position| evaluate(position, share)).collect();
     let spent: usize = all.iter().map(|it| it.spent).sum();
     let unfinished = all.iter().filter(|it| it.is_unfinished()).count();

@@ -84,15 +84,15 @@ pub enum LevelFormat {
 
 impl Level {
     /// The minimum level.
-    pub const LOWEST: i8 = -1;
+    pub const MIN: i8 = -1;
     /// The maximum level.
-    pub const HIGHEST: i8 = 2;
+    pub const MAX: i8 = 2;
 
     /// Creates a level; `None` if the number is out of range.
     #[must_use]
     pub fn new(number: i64) -> Option<Level> {
         let number = i8::try_from(number).ok()?;
-        (Self::LOWEST..=Self::HIGHEST).contains(&number).then_some(Level(number))
+        (Self::MIN..=Self::MAX).contains(&number).then_some(Level(number))
     }
 
     /// The level as a number.

@@ -8,7 +8,7 @@ pub struct InfluenceLimit {
     /// The maximum number of consecutive writes that immediately follow other writes.
     pub at_once: u32,
     /// The maximum delay between consecutive writes. A longer delay ends the sequence.
-    pub longest_pause: SignedDuration,
+    pub max_delay: SignedDuration,
     /// The delay after its last write until a policy at the limit decides again; `None` means at its own next turn.
     pub interval: Option<SignedDuration>,
 }
@@ -16,5 +16,5 @@ pub struct InfluenceLimit {
 impl InfluenceLimit {
     /// The default limit: a few writes at one instant.
     pub const DEFAULT: Self =
-        Self { at_once: 4, longest_pause: SignedDuration::ZERO, interval: None };
+        Self { at_once: 4, max_delay: SignedDuration::ZERO, interval: None };
 }

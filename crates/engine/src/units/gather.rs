@@ -23,7 +23,7 @@ pub struct Input<'a> {
 pub fn gather<'a>(view: View<'a, Units>, identity: &Identity) -> Option<Input<'a>> {
     let (identity, policy) = in_force(view.objects, view.state, identity)?;
     let scheduling = view.state.extra.scheduling.as_deref()?;
-    let replicas = Replicas::of_objects(view.objects, &view.state.extra);
+    let replicas = Replicas::from_objects(view.objects, &view.state.extra);
     Some(Input { identity, policy, scheduling, replicas })
 }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::filling::filling;
 use super::gather::{all_in_force, in_force};
 use super::pods_and_nodes::REVISION;
-use super::scheduling::MOST_PODS;
+use super::scheduling::MAX_PODS;
 use super::{
     Cause, Decision, Input, Memory, Pod, Recorded, Replicas, ResourcePolicy, Strategy, Unit,
     UnitsState, decide, gather, presumed, render, settle,
@@ -186,8 +186,8 @@ impl PolicyFamily for Units {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
             let replicas = view.objects.workloads.get(workload).and_then(|it| it.replicas);
-            if replicas.max(maximum).is_some_and(|most| most > MOST_PODS) {
-                all.push(presumed::too_many_pods(workload, MOST_PODS));
+            if replicas.max(maximum).is_some_and(|most| most > MAX_PODS) {
+                all.push(presumed::too_many_pods(workload, MAX_PODS));
             } else if replicas.is_none() {
                 all.push(presumed::unknown_number(workload));
             }
@@ -286,7 +286,7 @@ pub(super) fn selected_pods<'w>(
 /// Gives each workload its desired number of pods, and schedules them.
 pub(crate) fn schedule_pods(objects: &Objects, state: &mut UnitsState, at: Timestamp) -> Outcome {
     let Some(mut scheduling) = state.scheduling.take() else { return Outcome::Unchanged };
-    let is_changed = scheduling.schedule_pods(Replicas::of_objects(objects, state), at);
+    let is_changed = scheduling.schedule_pods(Replicas::from_objects(objects, state), at);
     state.scheduling = Some(scheduling);
     if is_changed { Outcome::Done } else { Outcome::Unchanged }
 }

@@ -65,7 +65,7 @@ pub struct Replicas<'w> {
 
 impl<'w> Replicas<'w> {
     /// The replicas of the workloads in `objects`.
-    pub(crate) fn of_objects(objects: &'w Objects, state: &'w UnitsState) -> Replicas<'w> {
+    pub(crate) fn from_objects(objects: &'w Objects, state: &'w UnitsState) -> Replicas<'w> {
         let (workloads, autoscalers) = (&objects.workloads, &objects.autoscalers);
         Replicas { workloads, autoscalers, autoscaler_of: &state.pods_and_nodes.autoscalers }
     }

@@ -26,7 +26,7 @@ use super::{
 use crate::{Identity, Labels};
 
 /// The maximum number of distinguished pods of one workload, to limit the work for absurd numbers.
-pub(crate) const MOST_PODS: u32 = 10_000;
+pub(crate) const MAX_PODS: u32 = 10_000;
 
 /// The pods of workloads, from creation to deletion.
 #[derive(Clone, Debug)]
@@ -424,7 +424,7 @@ pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
 
 /// The desired number of pods of a workload, up to the maximum of distinguished pods; `None` if it is unknown.
 fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
-    usize::try_from(replicas.get(workload)?.min(MOST_PODS)).ok()
+    usize::try_from(replicas.get(workload)?.min(MAX_PODS)).ok()
 }
 
 /// The name of a synthetic pod, which no pod of a cluster can have. Names sort in the order of creation.

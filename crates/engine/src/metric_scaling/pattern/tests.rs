@@ -44,7 +44,7 @@ fn what_nothing_has_any_more_does_not_count() {
 
 #[test]
 fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
-    let pool = PatternPool::of_bytes(400_000);
+    let pool = PatternPool::with_max_bytes(400_000);
     let (kept, excess) = fill(&pool, "shop");
     assert_eq!(excess, PatternExcess::Namespace);
     assert!(pool.bytes() <= 100_000 && kept.len() > 1);
@@ -59,7 +59,7 @@ fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
 
 #[test]
 fn a_full_pool_refuses_new_patterns_until_there_is_room() {
-    let pool = PatternPool::of_bytes(400_000);
+    let pool = PatternPool::with_max_bytes(400_000);
     let full: Vec<_> = (0..SHARES).map(|it| fill(&pool, &it.to_string()).0).collect();
     let (few, excess) = fill(&pool, "late");
     assert_eq!(excess, PatternExcess::Process);

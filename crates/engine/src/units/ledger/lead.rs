@@ -113,7 +113,7 @@ impl fmt::Display for TooEarly {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self.until {
             Some(_) => {
-                "pods may still be bound by the replica that led before: they must be listed later"
+                "bind requests of the previous leader may still be in flight; list the pods again later"
             }
             None => "another replica leads",
         })

@@ -20,7 +20,7 @@ const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
 
 /// The maximum number of nominated pods to check in one call for nominations to clear: a scheduler is blocked during
 /// the call.
-const LOOKED_AT_AT_ONCE: usize = 256;
+const CHECKED_PER_CALL: usize = 256;
 
 /// The maximum number of recorded schedulers. If it is exceeded, all are removed, and each is recorded again by its
 /// next request: users choose the schedulers of their pods.
@@ -84,7 +84,7 @@ impl Ledger {
         }
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut rest = self.nominations.shown.range((from, Bound::Unbounded)).copied();
-        let looked_at: Vec<PodId> = rest.by_ref().take(LOOKED_AT_AT_ONCE).collect();
+        let looked_at: Vec<PodId> = rest.by_ref().take(CHECKED_PER_CALL).collect();
         let has_more = rest.next().is_some();
         self.nominations.looked_at = looked_at.last().copied().filter(|_| has_more);
         let stale = looked_at.into_iter().filter(|pod| self.is_stale(*pod));

@@ -13,7 +13,7 @@ use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, SlotId as _};
 use crate::units::{Elapsed, Strategy, Unit};
 
 /// The maximum score of a node.
-const HIGHEST_SCORE: i64 = 10;
+const MAX_SCORE: i64 = 10;
 
 /// The destinations of a pod.
 #[derive(Debug)]
@@ -237,8 +237,8 @@ impl Ledger {
         let least = i64::from(usage.policy.strategy == Strategy::Prefer);
         let score = |unit: Option<&Unit>| {
             let Some(unit) = unit else { return 0 };
-            let normalized = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
-            u8::try_from(normalized.clamp(least, HIGHEST_SCORE)).unwrap_or(0)
+            let normalized = (raw(unit) * MAX_SCORE).checked_div(highest).unwrap_or(0);
+            u8::try_from(normalized.clamp(least, MAX_SCORE)).unwrap_or(0)
         };
         Ok(units.into_iter().map(score).collect())
     }

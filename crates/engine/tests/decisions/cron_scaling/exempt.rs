@@ -69,7 +69,7 @@ fn a_firing_that_is_being_tried_is_dropped_as_soon_as_it_is_exempt() {
 #[test]
 fn everything_in_an_exempt_namespace_is_left_alone() {
     let mut scaling = hourly();
-    scaling.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    scaling.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     scaling.run_until(monday("09:30"));
     assert_eq!(scaling.replicas(), Some(1));
     let [explained] = scaling.explained(monday("09:30")).try_into().unwrap();

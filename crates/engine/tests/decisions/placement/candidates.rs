@@ -135,7 +135,7 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
     ];
     assert_eq!(fleet.explained(monday("12:00")), expected);
     fleet.set(Placement::default());
-    fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    fleet.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     assert!(is_left_alone(&fleet));
     fleet.world.objects.exempt = Arc::default();
     fleet.set(Placement::unusable([].into()));
@@ -171,7 +171,7 @@ fn a_placement_whose_set_has_an_error_gets_an_empty_first_decision_too() {
 #[test]
 fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets_none() {
     let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
-    fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    fleet.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     assert_eq!(first_turn(&mut fleet), None, "it is exempt");
     fleet.world.objects.exempt = Arc::default();
     add_decision(&mut fleet.world, "web-decision-1", decision("other", &["a"]));

@@ -71,6 +71,6 @@ fn one_in_another_namespace_is_not_looked_for() {
 fn one_that_is_exempt_neither_sets_nor_restores_anything() {
     let mut cluster = cluster();
     cluster.turn("09:30");
-    cluster.world.objects.exempt = Exemptions::of_namespaces(["volcano-system"]).into();
+    cluster.world.objects.exempt = Exemptions::for_namespaces(["volcano-system"]).into();
     assert!(cluster.turn_of(&config_map(FIRST), monday("11:00"), World::apply).is_none());
 }

@@ -66,7 +66,7 @@ fn after_a_clock_is_set_back_the_value_is_that_of_the_new_time() {
 fn an_exempt_schedule_publishes_nothing_and_is_explained_as_exempt() {
     let mut producer = office_hours().published();
     let now = instant("2026-11-23T10:00:00Z");
-    producer.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    producer.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     let name = PolicyName::new(Family::ScheduledCapacity, producer.identity.clone());
     assert!(turn::open(&producer.world, &name, &Reach::everything(), now).is_none());
     assert_eq!(producer.world.footprint(&name).writes, []);
