@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_shown_as_a_short_quantity() {
+    fn an_amount_is_rendered_as_a_short_quantity() {
         for (resource, amount, shown) in [
             (Resource::Pods, 42, "42"),
             (Resource::RequestsCpu, 12_000, "12"),

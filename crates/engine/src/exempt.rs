@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_exempt_by_its_namespace_or_by_a_mark() {
+    fn an_object_is_exempt_by_its_namespace_or_by_an_annotation() {
         let mut exempt = Exemptions::for_namespaces(["kube-system"]);
         let [dns, shop, cart] = [("kube-system", "dns"), ("shop", "web"), ("shop", "cart")]
             .map(|(namespace, name)| object(namespace, name));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_no_namespace_is_exempt_only_by_a_mark_of_its_own() {
+    fn a_cluster_scoped_object_is_exempt_only_by_its_own_annotation() {
         let mut exempt = Exemptions::for_namespaces([""]);
         let group = object("", "pool");
         assert_eq!(exempt.get(&group), None);

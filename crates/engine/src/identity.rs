@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_an_identity_are_those_it_was_made_from() {
+    fn an_identity_returns_the_parts_it_was_created_from() {
         let identity = Identity::new("apps", "Deployment", "default", "shop");
         let parts = [identity.group(), identity.kind(), identity.namespace(), identity.name()];
         assert_eq!(parts, ["apps", "Deployment", "default", "shop"]);

@@ -76,7 +76,7 @@ pub(super) fn keep_only_the_latest(policy: &mut CronScaling) {
     }
 }
 
-/// Continues every policy from its status. A firing that another one is sure to overwrite before the start is skipped.
+/// Continues every policy from its status. A firing that a later one is sure to overwrite before the start is skipped.
 fn begin_from_state(
     view: &mut ViewMut<'_, CronRules>,
     target: &Target,

@@ -159,7 +159,7 @@ impl RuleMemory {
             let (before, rest) = list.split_at_mut(index);
             rest[0].share_message_with(before);
         }
-        // An empty list created from another one would have its own allocation.
+        // A converted empty list would have its own allocation.
         self.executions = if list.is_empty() { Arc::default() } else { list.into() };
         self
     }

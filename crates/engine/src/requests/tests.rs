@@ -86,7 +86,7 @@ fn a_firing_that_was_applied_late_wins_if_the_field_has_its_value() {
 }
 
 #[test]
-fn of_several_requests_for_the_current_value_the_last_one_wins() {
+fn the_last_of_several_requests_for_the_current_value_wins() {
     let all = [request(CRON, "a", 5, 1), request(CRON, "b", 5, 2), request(CRON, "c", 3, 9)];
     let expected = [
         "b won: the field has its value",
@@ -97,7 +97,7 @@ fn of_several_requests_for_the_current_value_the_last_one_wins() {
 }
 
 #[test]
-fn an_autoscaler_without_an_answer_does_not_set_its_value_again() {
+fn an_autoscaler_without_a_sample_does_not_set_its_value_again() {
     let both = [request(CRON, "a", 5, 1), applied(request(METRIC, "b", 3, 9), 9)];
     let expected =
         ["b won: the field has its value", "a lost: Kind.group default/b set the field later"];

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_ends_when_neither_its_client_nor_the_server_can_be_at_it_any_more() {
+    fn a_request_ends_after_the_timeouts_of_its_client_and_the_server() {
         let longest = LongestBind::from_timeouts(Duration::from_secs(5), Duration::from_mins(1));
         let sent = Elapsed::new(Duration::from_secs(100));
         assert_eq!(longest.after(sent), Elapsed::new(Duration::from_secs(165)));

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_is_ours_as_long_as_it_is_the_one_that_its_mark_names() {
+    fn a_cost_is_ours_while_the_owner_annotation_names_it() {
         use DeletionCost::{Others, Ours, Unset};
         for (cost, owner, read) in [
             (None, None, Unset),

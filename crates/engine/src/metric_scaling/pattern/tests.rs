@@ -32,7 +32,7 @@ fn equal_patterns_of_a_namespace_are_compiled_once_and_count_once() {
 }
 
 #[test]
-fn what_nothing_has_any_more_does_not_count() {
+fn a_pattern_without_an_owner_does_not_count() {
     let pool = PatternPool::default();
     let kept = budget(&pool, "shop").keep("a.*").unwrap();
     let copy = kept.clone();
@@ -58,7 +58,7 @@ fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
 }
 
 #[test]
-fn a_full_pool_refuses_new_patterns_until_there_is_room() {
+fn a_full_pool_refuses_new_patterns_until_capacity_is_free() {
     let pool = PatternPool::with_max_bytes(400_000);
     let full: Vec<_> = (0..SHARES).map(|it| fill(&pool, &it.to_string()).0).collect();
     let (few, excess) = fill(&pool, "late");

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_of_a_node_is_the_one_that_its_selectors_say() {
+    fn the_selectors_of_units_determine_the_unit_of_a_node() {
         let (mut inside, mut outside) = (0, 0);
         for seed in 0..1_000 {
             let mut rng = Rng::with_seed(seed);

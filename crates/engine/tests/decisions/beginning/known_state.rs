@@ -68,7 +68,7 @@ fn a_new_object_does_not_fire_for_the_time_before_it_was_created() {
 }
 
 #[test]
-fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
+fn a_firing_missed_before_the_observation_is_not_applied() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.world.objects.seen_at = Some(monday("09:30"));
@@ -81,7 +81,7 @@ fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
 }
 
 #[test]
-fn a_firing_due_when_the_world_was_seen_is_carried_out_then() {
+fn a_firing_due_at_the_observation_is_applied_then() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.world.objects.seen_at = Some(monday("09:05"));
@@ -130,7 +130,7 @@ fn an_invalid_policy_has_no_first_turn_and_affects_no_other() {
 }
 
 #[test]
-fn a_value_changed_since_by_another_writer_is_left_alone() {
+fn a_value_changed_since_by_another_field_manager_is_unchanged() {
     let mut world = lived(&moves_both(), monday("09:00"));
     let live = Autoscaler { min_replicas: Some(1), max_replicas: Some(20) };
     world.objects.autoscalers.insert(autoscaler("shop").identity().clone(), live);
@@ -183,7 +183,7 @@ fn a_policy_that_starts_over_fires_from_that_instant() {
 }
 
 #[test]
-fn an_object_goes_on_if_its_rules_have_their_names_and_do_the_same() {
+fn an_object_continues_if_its_rules_have_equal_names_and_effects() {
     let [open, close] = [rule("open", "0 9 * * *", 5), rule("close", "0 20 * * *", 2)];
     let before = Scaling::of_workload(1, &[open.clone(), close.clone()]);
     let continues = |rules: &[Rule]| {

@@ -48,7 +48,7 @@ fn a_field_starts_with_the_value_of_the_last_firing_that_named_it() {
 }
 
 #[test]
-fn a_run_begins_before_the_firing_of_its_first_instant() {
+fn a_run_starts_before_the_firing_of_its_first_instant() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None)];
     let mut run = Run::beginning(world(&rules), instant("2026-03-05T08:00:00Z"));
     let since =
@@ -102,7 +102,7 @@ fn an_unnamed_bound_is_where_the_rule_that_moves_it_furthest_left_it() {
 }
 
 #[test]
-fn of_several_rules_that_move_a_bound_equally_far_the_first_is_credited() {
+fn the_first_of_several_rules_that_move_a_bound_equally_far_is_credited() {
     let high = |name: &str, cron: &str| bounds(name, cron, Some(9), None);
     let rules = [high("a", "0 20 * * *"), high("b", "0 8 * * *")];
     for hour in 0..24 {

@@ -210,7 +210,7 @@ fn a_decision_that_writes_an_unreachable_target_is_caught() {
 }
 
 #[test]
-fn a_decision_that_takes_an_unreachable_target_for_missing_is_caught() {
+fn a_decision_that_treats_an_unreachable_target_as_missing_is_caught() {
     let hasty = |input: &Input<'_>, now: Timestamp| {
         let target = match input.target {
             TargetState::Unreachable(_) => TargetState::Missing,
@@ -298,7 +298,7 @@ fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
 }
 
 #[test]
-fn the_ledger_alone_catches_firings_carried_out_again_after_a_restart() {
+fn the_ledger_alone_catches_firings_applied_again_after_a_restart() {
     // It treats the firings of the last minute as not applied, as if they had not been recorded.
     let forgetful = |input: &Input<'_>, now: Timestamp| {
         let mut memory = input.memory.cloned();

@@ -314,8 +314,8 @@ fn changed_fields(before: [Option<u32>; 3], after: [Option<u32>; 3]) -> Vec<&'st
 }
 
 #[test]
-fn each_firing_is_carried_out_at_most_once_and_recorded_exactly_once() {
-    let name = "each_firing_is_carried_out_at_most_once_and_recorded_exactly_once";
+fn each_firing_is_applied_at_most_once_and_recorded_exactly_once() {
+    let name = "each_firing_is_applied_at_most_once_and_recorded_exactly_once";
     holds(name, 400, cases(false), |case| {
         let mut life = Life::new(&case, &decide);
         life.live(&case.steps)?;

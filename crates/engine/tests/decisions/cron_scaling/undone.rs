@@ -44,7 +44,7 @@ fn is_undone(scaling: &Scaling) -> bool {
 }
 
 #[test]
-fn a_value_replaced_at_once_is_reported_once_per_firing_and_left_alone() {
+fn an_immediately_replaced_value_is_reported_once_per_firing_and_not_set_again() {
     let mut scaling = scaled();
     assert!(noticed(&mut scaling, monday("09:03:10")).is_empty());
     scaling.set_replicas(2);
@@ -105,7 +105,7 @@ fn a_value_that_goes_back_and_forth_is_reported_once_per_firing() {
 }
 
 #[test]
-fn a_change_without_a_known_other_writer_is_not_undone() {
+fn a_change_without_a_known_field_manager_is_not_undone() {
     let two_rules = [rule("r", "3 * * * *", 5), rule("s", "4 * * * *", 6)];
     let start = || Scaling::of_workload(1, &two_rules).turned("09:00").turned("09:03");
     // Written by the rule s, although the response was lost.

@@ -26,7 +26,7 @@ fn an_unreachable_target_is_not_written_and_the_firing_is_retried() {
 }
 
 #[test]
-fn the_failed_execution_says_why_the_target_was_unreachable() {
+fn the_failed_execution_names_why_the_target_was_unreachable() {
     let mut scaling = out_of_sight();
     scaling.run_until(monday("09:03"));
     let target = scaling.target().identity().clone();

@@ -8,7 +8,7 @@ use crate::support::monday;
 use crate::support::scaling::{Autoscaler, Scaling, by_one_query, external};
 
 #[test]
-fn what_another_writer_replaces_is_set_again_once_a_query_period() {
+fn a_replaced_value_is_set_again_once_a_query_period() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
     assert_eq!(scaling.turn(monday("09:00")), 8);
     scaling.set(5);
@@ -91,7 +91,7 @@ fn fight(
 }
 
 #[test]
-fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
+fn replicas_that_a_tool_resets_for_hours_are_set_a_few_times_an_hour() {
     let mut scaling = by_one_query(5);
     let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(4), |_| 8.0);
     let within = |hour: i64| written.iter().filter(|it| **it / 3600 == hour).count();
@@ -122,7 +122,7 @@ fn a_contention_is_recorded_once_despite_long_backoffs() {
 }
 
 #[test]
-fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
+fn a_changed_recommendation_does_not_shorten_the_backoff() {
     let mut scaling = by_one_query(5);
     let up_and_up = |seconds: i64| f64::from(u32::try_from(seconds / 300).unwrap_or(0) + 8);
     let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(2), up_and_up);
@@ -130,7 +130,7 @@ fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
 }
 
 #[test]
-fn a_tool_that_comes_every_few_minutes_is_answered_a_few_times_an_hour_too() {
+fn replicas_reset_every_few_minutes_are_set_a_few_times_an_hour() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
     let mut written = Vec::new();
     for second in (0..4 * 3600).step_by(5) {
@@ -147,7 +147,7 @@ fn a_tool_that_comes_every_few_minutes_is_answered_a_few_times_an_hour_too() {
 }
 
 #[test]
-fn after_an_hour_of_peace_it_is_answered_at_once_again() {
+fn after_an_hour_without_contention_a_value_is_set_again_immediately() {
     let mut scaling = by_one_query(5);
     fight(&mut scaling, "09:00", SignedDuration::from_hours(1), |_| 8.0);
     assert_eq!(scaling.turn(monday("10:30")), 8);

@@ -56,7 +56,7 @@ fn a_rise_that_does_not_last_as_long_as_the_window_is_never_followed() {
 }
 
 #[test]
-fn a_new_autoscaler_has_no_history_and_scales_down_at_once() {
+fn a_new_autoscaler_has_no_history_and_scales_down_immediately() {
     let mut scaling = by_one_query(8).answered("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00")), 3);
 }
@@ -89,7 +89,7 @@ fn only_relevant_recommendations_are_kept() {
 }
 
 #[test]
-fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
+fn a_change_missing_from_the_status_counts_as_a_change_now() {
     let policy = Autoscaler::for_deployment("shop", 0, 100)
         .by(external("q"))
         .up(ScalingRules { policies: [count_in(4, 60)].into(), ..ScalingRules::default_up() });

@@ -76,7 +76,7 @@ fn a_cluster_that_is_being_deleted_is_not_selected() {
 }
 
 #[test]
-fn one_predicate_has_to_match_with_its_labels_and_its_claims() {
+fn one_predicate_must_match_with_its_labels_and_its_claims() {
     let claimed =
         |labels: &str, claims: &str| Cluster { claims: labels_of(claims), ..cluster(labels) };
     let mut fleet = Fleet::new(&["bare"], Placement::default())
@@ -179,7 +179,7 @@ fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets
 }
 
 #[test]
-fn the_sets_of_a_placement_with_an_error_say_why_it_selects_nothing() {
+fn the_sets_of_a_placement_with_an_error_explain_its_empty_selection() {
     let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
     let reason = |fleet: &Fleet| unsatisfied(fleet.world.view(), &Fleet::name().identity).unwrap();
     assert_eq!(reason(&fleet), Satisfaction::NoneMatches);

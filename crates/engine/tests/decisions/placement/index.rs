@@ -171,8 +171,8 @@ fn objects() -> Vec<Identity> {
 }
 
 #[test]
-fn the_index_of_placements_answers_as_a_scan_of_all_does() {
-    let name = "the_index_of_placements_answers_as_a_scan_of_all_does";
+fn the_index_of_placements_equals_a_scan_of_all() {
+    let name = "the_index_of_placements_equals_a_scan_of_all";
     holds(name, 200, vec(a_change(), 0..40), |changes| {
         let mut world = World::default();
         for change in changes {

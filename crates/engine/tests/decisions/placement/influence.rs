@@ -46,14 +46,14 @@ fn world(weights: &[(&str, i64)]) -> World {
 }
 
 #[test]
-fn placements_that_balance_come_to_rest_at_once() {
+fn balancing_placements_become_stable_immediately() {
     let mut world = world(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
     let writes = writes(&mut world, monday("23:00"));
     assert!(writes.iter().all(|(at, _)| *at == monday("12:00")), "{writes:?}");
 }
 
 #[test]
-fn two_placements_without_an_end_are_decided_twenty_times_at_once_and_then_every_five_minutes() {
+fn two_unstable_placements_decide_twenty_times_and_then_every_five_minutes() {
     // One selects what the other has selected, and that one avoids it.
     let mut world = world(&[("avoids", 1), ("follows", -1)]);
     let writes = writes(&mut world, monday("13:00"));

@@ -24,7 +24,7 @@ fn names(fleet: &Fleet) -> String {
 }
 
 #[test]
-fn only_those_clusters_are_evaluated_again_that_have_changed() {
+fn only_changed_clusters_are_evaluated_again() {
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     for name in ["a", "b", "c"] {
         add_cluster(&mut fleet.world, name, with_zones(1));
@@ -99,9 +99,9 @@ fn a_placement() -> impl Strategy<Value = Placement> {
 }
 
 #[test]
-fn the_decision_is_the_same_whether_or_not_anything_is_known() {
+fn kept_results_do_not_change_the_decision() {
     let cases = (a_placement(), vec(vec(change(), 0..4), 1..5));
-    holds("the_decision_is_the_same_whether_or_not_anything_is_known", 60, cases, |(it, turns)| {
+    holds("kept_results_do_not_change_the_decision", 60, cases, |(it, turns)| {
         let mut fleet = Fleet::new(&[], it);
         for number in 0..6 {
             add_cluster(&mut fleet.world, &format!("c{number}"), with_zones(number % 3));

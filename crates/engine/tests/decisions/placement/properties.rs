@@ -181,8 +181,8 @@ fn any_placement_is_decided_as_the_checker_has_it() {
 }
 
 #[test]
-fn the_order_in_which_objects_come_does_not_matter() {
-    holds("the_order_in_which_objects_come_does_not_matter", 500, case(), |case| {
+fn the_order_of_objects_has_no_effect() {
+    holds("the_order_of_objects_has_no_effect", 500, case(), |case| {
         let (one, other) = (case.world(false), case.world(true));
         prop_assert_eq!(decided(&one, case.now)?, decided(&other, case.now)?);
         let explained = |world: &World| world.explain(&placement_name("web"), case.now);
@@ -225,8 +225,8 @@ fn says(world: &World, now: Timestamp) -> Result<ExplainedSelection, TestCaseErr
 }
 
 #[test]
-fn between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does() {
-    let name = "between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does";
+fn decisions_change_at_the_wake_and_not_earlier() {
+    let name = "decisions_change_at_the_wake_and_not_earlier";
     holds(name, 1_000, case(), |case| {
         // The selected clusters count from now on.
         let mut world = case.world(false);
@@ -255,8 +255,8 @@ fn between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does() {
 }
 
 #[test]
-fn a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selected() {
-    let name = "a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selected";
+fn an_applied_decision_is_stable_unless_it_depends_on_the_selection() {
+    let name = "an_applied_decision_is_stable_unless_it_depends_on_the_selection";
     holds(name, 1_000, case(), |mut case| {
         // A weight below zero for the current selection changes the selection each time, and a cluster that may not
         // come back changes what the others are compared with.
@@ -312,9 +312,9 @@ fn is_compared(score: &ScoreSource) -> bool {
 }
 
 #[test]
-fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_others() {
+fn an_added_or_removed_cluster_changes_no_other_total_or_order() {
     let name =
-        "a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_others";
+        "an_added_or_removed_cluster_changes_no_other_total_or_order";
     holds(name, 2_000, with_and_without(), |(mut with, mut without, changed)| {
         // The allocatable resources are the only score that compares the candidates with each other.
         for case in [&mut with, &mut without] {
@@ -340,8 +340,8 @@ fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_
 }
 
 #[test]
-fn a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_is_allocatable() {
-    let name = "a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_is_allocatable";
+fn an_added_or_removed_cluster_never_reverses_two_others_by_allocatable() {
+    let name = "an_added_or_removed_cluster_never_reverses_two_others_by_allocatable";
     holds(name, 1_000, with_and_without(), |(mut with, mut without, _)| {
         let listed = [("ResourceAllocatableCPU", 1)];
         let scored = placement(None, PrioritizerMode::Exact, &listed);

@@ -23,7 +23,7 @@ fn a_cluster_is_the_better_balanced_the_fewer_others_have_selected_it() {
 }
 
 #[test]
-fn what_placements_of_other_namespaces_have_selected_counts_and_be_it_one_of_the_same_name() {
+fn selections_of_a_placement_of_equal_name_in_another_namespace_count() {
     let mut fleet = Fleet::new(&["a", "b", "c"], exact(&[("Balance", 1)]));
     let [own, elsewhere] = ["default", "elsewhere"]
         .map(|namespace| object("PlacementDecision", namespace, "web-decision-1"));
@@ -67,7 +67,7 @@ fn allocatable_cpu_is_compared_in_exact_numbers_and_is_nothing_without_data() {
 }
 
 #[test]
-fn where_all_have_the_same_to_allocate_all_have_the_highest_score() {
+fn equal_allocatable_amounts_have_the_maximum_score() {
     let fleet = Fleet::new(&["none"], exact(&[("ResourceAllocatableCPU", 1)]))
         .with("a", cluster_with_cpu(Some(4_000)))
         .with("b", cluster_with_cpu(Some(4_000)));

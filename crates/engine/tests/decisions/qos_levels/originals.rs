@@ -62,7 +62,7 @@ fn an_edit_inside_the_window_becomes_the_original_and_the_target_is_imposed_agai
 }
 
 #[test]
-fn an_edit_that_is_found_after_the_window_stays() {
+fn an_edit_that_is_observed_after_the_window_stays() {
     let mut cluster = Cluster::new([level_policy("p", "09:00", "10:00", "a=b", -1)])
         .with("edited", "a=b", Some("1"))
         .with("deleted", "a=b", Some("1"));
@@ -109,7 +109,7 @@ fn with_names_a_level_is_the_name_that_volcano_reads() {
 }
 
 #[test]
-fn annotations_full_of_rubbish_are_taken_at_their_word() {
+fn invalid_annotations_are_used_as_written() {
     let mut cluster = Cluster::new([]).with("pod", "a=b", Some("many words \u{1f600}"));
     cluster.set([level_policy("p", "09:00", "10:00", "a=b", -1)]);
     cluster.turn("09:00");

@@ -49,7 +49,7 @@ fn pods_that_are_exempt_are_neither_changed_nor_restored() {
 }
 
 #[test]
-fn policies_are_about_the_pods_they_select_and_those_they_have_marked() {
+fn policies_concern_the_pods_they_select_and_those_they_have_annotated() {
     let mut cluster = cluster().with("other", "a=c", None);
     cluster.turn("09:00");
     cluster.pod("pod").labels = labels("a=c");

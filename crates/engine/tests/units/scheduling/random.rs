@@ -231,7 +231,7 @@ fn scaling_never_exceeds_a_cap_or_leaves_a_schedulable_pod_pending() {
 }
 
 #[test]
-fn nothing_changes_by_time_alone_before_the_instant_that_is_named_and_then_something_does() {
+fn time_alone_changes_the_simulation_at_the_named_instant_and_not_earlier() {
     let seed = trials::seed("waking");
     let mut woken = 0;
     for number in 0..SHOPS {

@@ -122,8 +122,8 @@ impl Eviction {
 }
 
 #[test]
-fn no_more_pods_are_evicted_than_there_are_places() {
-    let name = "no_more_pods_are_evicted_than_there_are_places";
+fn no_more_pods_are_evicted_than_caps_allow() {
+    let name = "no_more_pods_are_evicted_than_caps_allow";
     let first = trials::seed(name);
     for number in 0..trials::size("ALMANAC_UNITS_EVICTIONS", 100_u64, 2_000) {
         let seed = first.wrapping_add(number);

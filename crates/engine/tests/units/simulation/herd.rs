@@ -166,8 +166,8 @@ fn node_of(number: usize) -> Node {
 }
 
 #[test]
-fn a_thousand_pods_at_once_fill_three_units_exactly() {
-    let name = "a_thousand_pods_at_once_fill_three_units_exactly";
+fn a_thousand_concurrent_pods_fill_three_units_exactly() {
+    let name = "a_thousand_concurrent_pods_fill_three_units_exactly";
     let first = trials::seed(name);
     let mut refused = 0;
     for herd in 0..trials::size("ALMANAC_UNITS_HERDS", 1_000, 10_000) {

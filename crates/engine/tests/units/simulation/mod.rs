@@ -76,8 +76,8 @@ fn no_cap_is_exceeded_without_foreign_bindings_and_edits() {
 }
 
 #[test]
-fn no_pod_is_bound_beyond_a_cap_despite_others() {
-    run(false, "no_pod_is_bound_beyond_a_cap_despite_others");
+fn our_bindings_exceed_no_cap_despite_other_changes() {
+    run(false, "our_bindings_exceed_no_cap_despite_other_changes");
 }
 
 #[test]
