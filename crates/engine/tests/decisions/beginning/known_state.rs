@@ -19,7 +19,7 @@ fn lived(rules: &[Rule], until: Timestamp) -> World {
     scaling.world
 }
 
-/// The same object, with only its creation time known.
+/// The object of these rules, with only its creation time known.
 fn created(rules: &[Rule], at: Timestamp) -> World {
     Scaling::of_autoscaler(2, 5, rules).created(at).world
 }
@@ -34,7 +34,7 @@ fn moves_both() -> [Rule; 2] {
 
 #[test]
 fn the_last_write_of_a_field_is_credited_to_the_rule_that_made_it() {
-    // On the second day its own bound has to be set again, the other one not.
+    // On the second day, the rule sets its own bound again, but not the other bound.
     let world = lived(&moves_both(), tuesday("09:00"));
     let run = Run::beginning(world, tuesday("12:00"));
     let max = run.last_write_of(&autoscaler("shop"), Field::MaxReplicas).unwrap();
@@ -92,7 +92,7 @@ fn a_firing_due_at_the_observation_is_applied_then() {
 
 #[test]
 fn a_status_covers_every_policy_of_its_object() {
-    // Only one of two objects has a status; it holds for both.
+    // Only one of two objects has a status; it covers both.
     let mut world = lived(&moves_both(), monday("21:00"));
     let rules = [bounds("night", "0 23 * * *", None, Some(4))];
     let other = PolicyObject::new(checked(autoscaler("shop"), &rules, &[]));
@@ -110,7 +110,7 @@ fn firings_that_are_sure_to_be_repeated_are_skipped() {
         [bounds("both", "0 8 * * *", Some(2), Some(9)), bounds("low", "0 20 * * *", Some(3), None)];
     let world = lived(&rules, monday("09:00"));
     let run = Run::beginning(world, instant("2027-03-02T12:00:00Z"));
-    // One round of both bounds, and the one before, which shows the values that the last one found.
+    // One round of both bounds, and the previous round with the values that the last round observed.
     let first_turns: Vec<_> = run.start.first_turns.iter().map(|(_, at)| *at).collect();
     assert_eq!(first_turns, [instant("2027-03-01T08:00:00Z")]);
     assert_eq!(run.effects.len(), 2 + 1 + 2);

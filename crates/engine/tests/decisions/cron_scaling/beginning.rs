@@ -1,4 +1,4 @@
-//! From when on a rule fires: a new object, a new rule, a lost memory; and ordinary firings.
+//! The instant from which a rule fires: a new object, a new rule, a lost status; and ordinary firings.
 
 use almanac_engine::cron_scaling::Memory;
 

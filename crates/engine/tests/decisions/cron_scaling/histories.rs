@@ -1,4 +1,4 @@
-//! The entries of the histories, and how long they are kept.
+//! The entries of the histories, and their limits.
 
 use almanac_engine::Outcome;
 

@@ -1,4 +1,4 @@
-//! The records of a turn: each event once, in order, and which fields were set.
+//! The records of a turn: each event once, in order, and the fields that were set.
 
 use almanac_engine::cron_scaling::{Cause, FiringOutcome, Recorded};
 use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Outcome, Value};

@@ -1,4 +1,4 @@
-//! The value that rules request for a field, and why they request none.
+//! The value that rules request for a field, or the reason that they request none.
 
 use almanac_engine::{Field, Inactive, Requested, Value};
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! Values that another writer replaces as soon as a rule has set them.
+//! Values that another field manager replaces as soon as a rule has set them.
 
 use almanac_engine::cron_scaling::Recorded;
 use almanac_engine::other_writer::ExternalChange;
@@ -123,7 +123,7 @@ fn a_change_without_a_known_field_manager_is_not_undone() {
     scaling.turn(monday("09:04:30"));
     assert!(noticed_of(&mut scaling, &[], monday("09:04:30")).is_empty());
 
-    // Set by another policy, after another writer had set something else.
+    // Set by another policy, after another field manager had set a different value.
     let mut scaling = start();
     scaling.set_replicas(7);
     let earlier = ExternalChange { field: Field::Replicas, to: 2, by: "somebody".into() };
@@ -137,7 +137,7 @@ fn the_replaced_one_of_two_bounds_is_named() {
     assert!(scaling.turn(monday("09:03")));
     scaling.set_bounds(Some(4), Some(3));
     assert_eq!(noticed(&mut scaling, monday("09:03:15")), ["r: maxReplicas 9 became 3"]);
-    // One is put back, and the other replaced: the message changes, but there is no second record.
+    // One bound is restored and the other replaced: the message changes, without a second record.
     scaling.set_bounds(Some(2), Some(9));
     assert!(noticed(&mut scaling, monday("09:03:25")).is_empty());
     let undone = scaling.rule_memory("r").undone.as_ref().expect("the lower bound is another");
@@ -158,7 +158,7 @@ fn an_edit_resets_detection_and_a_deleted_target_is_not_undone() {
     assert!(!is_undone(&scaling));
     assert!(noticed(&mut scaling, monday("09:03:31")).is_empty());
 
-    // In the very second in which it has fired.
+    // In the very second of the firing.
     let mut scaling = scaled();
     scaling.set_replicas(2);
     scaling.edit(&[rule("r", "3 * * * *", 4)]);

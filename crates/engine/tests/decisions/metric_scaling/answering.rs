@@ -49,7 +49,7 @@ fn answer(steps: Steps) -> Result<f64, SampleProblem> {
     answer_where(steps, |_| {})
 }
 
-/// The same with exemptions.
+/// The result with exemptions.
 fn answer_where(steps: Steps, exempt: impl FnOnce(&mut Exemptions)) -> Result<f64, SampleProblem> {
     let mut world = World::default();
     for (name, value) in [("a", 2), ("b", 5)] {

@@ -1,4 +1,4 @@
-//! Another writer on the same target: it is reported once, and its changes are reverted at growing intervals.
+//! Another field manager on the same target: it is reported once, and its changes are reverted at growing intervals.
 
 use almanac_engine::metric_scaling::{Recorded, ScalingRules, Select};
 use almanac_engine::{Outcome, Workload};
@@ -69,7 +69,8 @@ fn a_contention_is_recorded_again_after_two_quiet_minutes() {
     assert!(scaling.recorded().iter().any(|it| matches!(it, Recorded::Undone { .. })));
 }
 
-/// Resets the replicas every three seconds, and gives a turn each time and whenever one is due; the instants of all writes.
+/// Resets the replicas every three seconds, with a turn after each reset and at each wake; returns the instants of all
+/// writes.
 fn fight(
     scaling: &mut Scaling,
     from: &str,
@@ -100,7 +101,7 @@ fn replicas_that_a_tool_resets_for_hours_are_set_a_few_times_an_hour() {
     assert!(within(3) >= 2, "it is not given up: {written:?}");
 }
 
-/// Its replicas are reset right after each write, and it has turns only at its wake times.
+/// Resets the replicas right after each write, with turns only at the wakes.
 #[test]
 fn a_contention_is_recorded_once_despite_long_backoffs() {
     let mut scaling = by_one_query(5).answered("q", 8.0);

@@ -110,7 +110,7 @@ fn a_failed_write_is_repeated_after_a_query_period() {
     for outcome in outcomes {
         let mut scaling = by_one_query(5).answered("q", 8.0);
         scaling.turn_that_ends(monday("09:00"), &outcome);
-        // A conflict with a faster writer is not a failure.
+        // A conflict with a faster field manager is not a failure.
         let is_failure = outcome != Outcome::Conflict;
         let is_recorded = matches!(scaling.recorded()[..], [Recorded::Failed { to: 8, .. }]);
         assert_eq!(is_recorded, is_failure);

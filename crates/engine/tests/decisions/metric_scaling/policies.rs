@@ -66,6 +66,6 @@ fn scaling_in_one_direction_does_not_count_for_the_other() {
     let mut scaling = Scaling::new(policy.up(slow.clone()).down(slow), 10).answered("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00")), 14);
     scaling.answer("q", 0.0);
-    // The period began at ten, of which four may go.
+    // The period started at ten replicas, of which four may be removed.
     assert_eq!(scaling.turn(monday("09:00:30")), 6);
 }

@@ -82,7 +82,7 @@ fn only_relevant_recommendations_are_kept() {
         let all = scaling.memory().unwrap().recommendations.iter();
         all.map(|it| it.replicas).collect::<Vec<_>>()
     };
-    // Five and four were outdone by six; five still says until when eight held.
+    // Six replaced five and four as the maximum; five still marks the end of eight.
     assert_eq!(recommended(&scaling), [8, 5, 6, 3]);
     scaling.turn(monday("09:08"));
     assert_eq!(recommended(&scaling), [3]);
@@ -99,7 +99,7 @@ fn a_change_missing_from_the_status_counts_as_a_change_now() {
     written.written_with = Some(3);
     scaling.answer("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00:10")), 7);
-    // The process is killed before it can write that down.
+    // The process is killed before it can write the status.
     scaling.set_memory(Some(written));
     assert_eq!(scaling.turn(monday("09:00:12")), 7, "no faster than its policy allows");
     scaling.answer("q", 3.0);

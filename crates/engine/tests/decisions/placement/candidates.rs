@@ -143,7 +143,7 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : a"]);
 }
 
-/// The first turn of a placement that has no decisions, if it has one.
+/// The first turn of a placement without decisions, if it has such a turn.
 fn first_turn(fleet: &mut Fleet) -> Option<turn::Turn> {
     turn::take(&mut fleet.world, &Fleet::name(), monday("12:00"))
 }

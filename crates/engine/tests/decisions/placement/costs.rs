@@ -1,4 +1,4 @@
-//! The cost limits of expressions: each cluster has its own share, and if evaluating it takes more, nothing is
+//! The cost limits of expressions. Each cluster has its own share of steps. If its evaluation needs more, nothing is
 //! assumed.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::expressions::{NOT_BUSY, by, cluster_of};
 use crate::support::monday;
 use crate::support::placements::Fleet;
 
-/// Goes through the zones of a cluster four times over.
+/// Iterates over the zones of a cluster four times, nested.
 pub(super) const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
                       managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
 
@@ -31,7 +31,7 @@ fn zones(fleet: &mut Fleet, numbers: std::ops::Range<usize>, count: usize) {
     }
 }
 
-/// Three clusters that are selected, and over each of which the expression costs too much from then on.
+/// Three selected clusters for which the expression is too costly from then on.
 fn overwhelmed() -> Fleet {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..3, 1);
@@ -105,7 +105,7 @@ fn costly_clusters_leave_all_others_unchanged() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..55, 1);
     let _turn = fleet.turn(monday("11:00"));
-    // From here on, fifty agents do what they can.
+    // From here on, fifty agents report as much data as they can.
     zones(&mut fleet, 0..50, 100);
     add_cluster(&mut fleet.world, "c053", cluster_of("v1", &[""]));
     fleet.world.remove(&object("ManagedCluster", "", "c054"));
@@ -258,7 +258,7 @@ fn a_costly_predicate_leaves_its_share_to_the_next() {
 
 #[test]
 fn a_cluster_is_evaluated_again_if_its_steps_leave_the_end_of_its_match_unknown() {
-    // Of nine objects, one more expires every minute, and nothing follows from any of them.
+    // Of nine objects, one more expires every minute, without any effect.
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
     let reads = names.iter().map(|it| format!("managedCluster.scores('{it}').size() >= 0"));
@@ -279,7 +279,7 @@ fn a_cluster_is_evaluated_again_if_its_steps_leave_the_end_of_its_match_unknown(
     assert!(wake_at < monday("13:08"), "{wake_at}");
 }
 
-/// The placements woken by a change of a cluster.
+/// The placements that a change of a cluster requeues.
 fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String {
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     add_cluster(&mut fleet.world, "a", before);

@@ -15,7 +15,7 @@ use almanac_fixtures::placements::{
 use crate::support::monday;
 use crate::support::placements::Fleet;
 
-/// Selects by these expressions: all of a predicate, or those of another one.
+/// Selects by these expressions: all of a predicate, or those of a second predicate.
 pub(super) fn by(predicates: &[&[&str]]) -> Placement {
     let predicates = predicates.iter().map(|expressions| ClusterSelector {
         expressions: expressions.iter().map(|it| Expression::compile(it).unwrap()).collect(),

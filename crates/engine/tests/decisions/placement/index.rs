@@ -110,7 +110,7 @@ fn all(world: &World) -> Vec<(&Identity, &Placement)> {
     all.filter_map(|(identity, it)| Some((identity, it.policy.as_deref()?))).collect()
 }
 
-/// The sets that are bound to the namespace of a placement, and that it names.
+/// The sets that a placement names and that are bound to its namespace.
 fn sets<'w>(world: &'w World, identity: &Identity, policy: &Placement) -> BTreeSet<&'w str> {
     let bound = world.placement.extra.hub.bindings.get(identity.namespace());
     let bound = bound.into_iter().flat_map(|it| it.values());

@@ -47,7 +47,7 @@ fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     add_cluster(&mut fleet.world, "a", with_zones(1));
     let _turn = fleet.turn(monday("12:00"));
-    // As above: what is known would be wrong for this one.
+    // As above: the kept results would be wrong for this placement.
     let known = memory(&fleet);
     fleet.world.remove_policy(&Fleet::name());
     let mut other = PolicyObject::new(by(&[&["false"]]));

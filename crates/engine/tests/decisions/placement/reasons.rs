@@ -1,4 +1,4 @@
-//! The reasons that a cluster is selected or not, in words, and the records of a change.
+//! The reasons that a cluster is selected or not, and the records of a change.
 
 use almanac_engine::placement::{Cluster, Placement, PrioritizerMode, gather};
 use almanac_engine::{Occurrence, Verdict};

@@ -52,7 +52,7 @@ fn exactly_steady_three_and_a_score_select_three_clusters_as_in_the_design() {
         .scored("e", "memratio", 100);
     fleet.turn(monday("12:00"));
     assert_eq!(fleet.selects(), "a b d");
-    // A score does not outweigh that a cluster is selected.
+    // A score does not outweigh the current selection of a cluster.
     fleet = fleet.scored("c", "cpuratio", 100).scored("a", "cpuratio", -100);
     assert_eq!(fleet.totals(), "b 390, d 350, a 200, c 100, e 0");
     assert_eq!(fleet.selects(), "a b d");

@@ -1,4 +1,4 @@
-//! The writes of a turn: only what differs, and never a cluster missing that stays selected.
+//! The writes of a turn: only the differences, and a cluster that stays selected is always in a decision.
 
 use almanac_engine::placement::{DecisionGroup, Placement, PlacementDecision, PrioritizerMode};
 use almanac_engine::{Action, Outcome, World};

@@ -9,7 +9,7 @@ fn policy(name: &str, target: i64) -> QosPolicy {
     level_policy(name, "09:00", "10:00", "a=b", target)
 }
 
-/// A pod on each of the nodes `plain`, `pool` (`pool=x`) and `both` (`pool=x,gpu=y`), and one without.
+/// A pod on each of the nodes `plain`, `pool` (`pool=x`) and `both` (`pool=x,gpu=y`), and one pending pod.
 fn cluster(of: QosLevels) -> Cluster {
     let mut cluster = Cluster::new([]);
     cluster.world.qos_levels.policies.clear();

@@ -28,7 +28,7 @@ fn the_original_survives_when_one_policy_hands_over_to_another() {
         level_policy("long", "09:00", "12:00", "a=b", -1),
         level_policy("short", "10:00", "11:00", "a=b", 2),
     ];
-    // The first in the list wins: the second one only comes into its own where it is first.
+    // The first policy in the list wins: the second applies only where it is first.
     for (policies, at_ten) in
         [(both.clone(), "-1 1 long -1"), ([both[1].clone(), both[0].clone()], "2 1 short 2")]
     {

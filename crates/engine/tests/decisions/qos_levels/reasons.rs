@@ -1,4 +1,4 @@
-//! The reasons for the level of a pod, in words.
+//! The reasons for the level of a pod.
 
 use almanac_engine::qos_levels::{LeftAlone, QosLevels};
 use almanac_engine::{Identity, Verdict};

@@ -37,7 +37,7 @@ fn a_number_that_could_not_be_published_is_wanted_again() {
 
 #[test]
 fn a_schedule_keeps_no_more_than_its_status_contains() {
-    // Its memory is only what its status shows: mangled or lost, the next decision is the same.
+    // Its policy state is only its status: without it, the next decision is the same.
     let mut producer = office_hours().published();
     let now = instant("2026-11-23T10:00:00Z");
     producer.turn(now);

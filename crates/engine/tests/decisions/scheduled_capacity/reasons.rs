@@ -61,7 +61,7 @@ fn the_everyday_decision_records_only_what_won() {
     assert_eq!(reasons[0].verdict, Verdict::Won);
 }
 
-/// The instant from which the winner has been winning.
+/// The instant from which the winner has won.
 fn since(producer: &Producer, now: &str) -> Option<Timestamp> {
     let reasons = producer.explain(now);
     let mut winners = reasons.iter().filter(|it| it.verdict == Verdict::Won);

@@ -1,4 +1,4 @@
-//! Worlds with policies in them, and turns that are checked.
+//! Worlds with policies, and checked turns.
 
 pub(crate) mod cron;
 pub(crate) mod levels;

@@ -28,7 +28,7 @@ fn version(version: u64, pod: Pod) -> Pod {
     Pod { version: Some(version), ..pod }
 }
 
-/// Read at some version, and reserved by that.
+/// Reads the pod and the node at a version, and reserves by these reads.
 fn reserve_at(scene: &mut Scene, name: &str, read: &Pod) -> Result<ReservationId, ReserveError> {
     let read = with_uid(name, read.clone());
     let node = ("n-a", &node("zone=a"));
@@ -321,7 +321,7 @@ fn a_pod_takes_a_place_under_the_labels_that_its_binding_may_give_it() {
     assert_eq!((counted.len(), counted[0].units[0].used), (1, 1));
     assert_eq!(scene.ledger.reservations(), 0);
     scene.ledger.settle(id, BindOutcome::Posted);
-    // A policy that comes to select a pod by being bound governs it as well.
+    // A policy that selects a pod only after its binding governs it as well.
     let by_zone = almanac_engine::units::ResourcePolicy {
         pod_selector: selector(&format!("app=a,{ZONE}=eu-1")),
         ..policy

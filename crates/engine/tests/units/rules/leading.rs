@@ -120,7 +120,7 @@ fn later_watch_events_are_newer_than_a_list() {
     scene.ledger.replace_pods([(&name, &pod_at(2, pod("app=a")))], Some(3));
     scene.ledger.replace_nodes([("n-a", &node_at(2))], Some(3));
     scene.ledger.replace_policies([(policy_name("v"), units(1), Some(2))], Some(3));
-    // Lists of an earlier version come in after the watch has gone on.
+    // Lists of an earlier version arrive after later watch events.
     scene.ledger.remove_pod(&name, Some(&"one".into()), Some(8));
     scene.ledger.remove_node("n-a", Some(8));
     scene.ledger.remove_policy(&policy_name("v"), Some(8));

@@ -1,4 +1,4 @@
-//! The nodes on which evicting pods helps, and the number of pods that it helps.
+//! The nodes on which evictions help a pod, and the number of pods that they help.
 
 use almanac_engine::units::{Pod, Verdict};
 
@@ -20,7 +20,7 @@ fn nominated(node: &str) -> Pod {
     Pod { nominated: Some(node.into()), ..pod("app=a") }
 }
 
-/// The nodes on which evicting the first pod helps.
+/// The nodes on which evictions help the first pod.
 fn preempt(scene: &mut Scene, pod: &str, nodes: &[&str]) -> Vec<String> {
     let victims: Vec<String> = nodes.iter().map(|node| format!("{node}-0")).collect();
     let of_nodes: Vec<(&str, Vec<&str>)> =
@@ -204,7 +204,7 @@ fn a_nominated_pod_that_no_eviction_helps_any_more_keeps_no_place() {
     scene.set_pod("stuck", &nominated("a-1"));
     scene.set_pod("other", &pod("app=a"));
     assert_ne!(scene.filter("other", &["a-2"]).unwrap(), [Verdict::Chosen]);
-    // Its node is cordoned, so that evictions help on none.
+    // The node is cordoned, so that evictions help on no node.
     assert!(scene.preempt("stuck", &[]).is_empty());
     assert_eq!(scene.stale(), ["stuck"]);
     assert_eq!(scene.filter("other", &["a-2"]).unwrap(), [Verdict::Chosen]);

@@ -25,7 +25,7 @@ fn full_scene() -> Scene {
     scene
 }
 
-/// The same after it has refused these pods.
+/// The scene after it has refused these pods.
 fn full_scene_that_refused(names: &[&str]) -> Scene {
     let mut scene = full_scene();
     refused(&mut scene, names);

@@ -1,4 +1,4 @@
-//! The pods and nodes that are there where a run begins.
+//! The existing pods and nodes at the start of a run.
 
 use almanac_engine::units::{Pod, Ungoverned, presumed};
 

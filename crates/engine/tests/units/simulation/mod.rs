@@ -34,7 +34,7 @@ pub(crate) fn again(few: &str, seed: u64, of: &str) -> String {
     )
 }
 
-/// Lets a cluster live, and looks at all checks or at one. How often pods were bound, or what is wrong first.
+/// Runs a cluster with all checks or one check. Returns the number of bindings, or the first failure.
 fn live(
     seed: u64,
     is_calm: bool,
@@ -65,7 +65,7 @@ fn run(is_calm: bool, of: &str) {
             }
         }
     }
-    // One cluster alone may have no room.
+    // One cluster alone may have no free capacity.
     let is_enough = bound > steps / 200 || steps < 20 * LIFE;
     assert!(is_enough, "hardly anything was bound: {bound} pods in {steps} steps");
 }
