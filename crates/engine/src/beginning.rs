@@ -34,7 +34,8 @@ fn policy_known_until(world: &World, policy: &PolicyName) -> Option<Timestamp> {
 pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     let mut start = RunStart::default();
     for island in islands(world) {
-        let known_until = island.iter().filter_map(|policy| policy_known_until(world, policy)).max();
+        let known_until =
+            island.iter().filter_map(|policy| policy_known_until(world, policy)).max();
         let observed_at = world.objects.seen_at.or(known_until);
         let state_at = observed_at.filter(|observed_at| *observed_at <= from);
         let is_behind = observed_at.is_some() && state_at.is_none();

@@ -205,11 +205,14 @@ mod tests {
             let all = requirements.iter().map(|(key, it)| requirement(key, it.clone()));
             LabelSelector::new(all).selects(&labels)
         };
-        assert!(selects(&[]), "without requirements it selects everything");
+        assert!(selects(&[]), "a selector without requirements selects everything");
         assert!(selects(&[("app", In(values(&["cart", "shop"]))), ("tier", Exists)]));
         assert!(!selects(&[("app", In(values(&["shop"]))), ("tier", In(values(&["db"])))]));
         assert!(!selects(&[("zone", In(values(&[""])))]), "what is not there has no value");
-        assert!(selects(&[("zone", NotIn(values(&["a"])))]), "what is not there has none of them");
+        assert!(
+            selects(&[("zone", NotIn(values(&["a"])))]),
+            "an absent label has none of the values"
+        );
         assert!(!selects(&[("app", NotIn(values(&["shop"])))]));
         assert!(selects(&[("zone", DoesNotExist)]));
         assert!(!selects(&[("app", DoesNotExist)]) && !selects(&[("zone", Exists)]));

@@ -73,7 +73,9 @@ impl Decision {
             PlacementState::Disabled | PlacementState::Terminating => false,
         };
         let is_exempt = view.objects.exempt.get(placement).is_some();
-        if !has_error || is_exempt || !view.state.extra.decisions.for_placement(placement).is_empty()
+        if !has_error
+            || is_exempt
+            || !view.state.extra.decisions.for_placement(placement).is_empty()
         {
             return None;
         }

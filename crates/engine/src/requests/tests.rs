@@ -62,7 +62,7 @@ fn at_one_instant_the_last_turn_wins() {
         "a lost: Kind.group default/b has its turn later at the same instant",
     ];
     assert_eq!(ranked(&both, 3, Some(&name(CRON, "b"))), expected);
-    assert_eq!(ranked(&both, 3, None), expected, "nothing is known of who set it");
+    assert_eq!(ranked(&both, 3, None), expected, "the policy that set the value is unknown");
     let unknown = ranked_by(&both, UNKNOWN);
     assert_eq!(
         unknown[0], "b won: the request is the latest one; the current value is unknown",

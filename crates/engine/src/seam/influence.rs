@@ -15,6 +15,5 @@ pub struct InfluenceLimit {
 
 impl InfluenceLimit {
     /// The default limit: a few writes at one instant.
-    pub const DEFAULT: Self =
-        Self { at_once: 4, max_delay: SignedDuration::ZERO, interval: None };
+    pub const DEFAULT: Self = Self { at_once: 4, max_delay: SignedDuration::ZERO, interval: None };
 }

@@ -17,7 +17,10 @@ pub struct View<'w, F: PolicyFamily> {
     pub peers: &'w dyn Peers,
 }
 
-#[expect(clippy::expl_impl_clone_on_copy, reason = "a derived implementation would require `Copy` of the family")]
+#[expect(
+    clippy::expl_impl_clone_on_copy,
+    reason = "a derived implementation would require `Copy` of the family"
+)]
 impl<F: PolicyFamily> Clone for View<'_, F> {
     fn clone(&self) -> Self {
         *self

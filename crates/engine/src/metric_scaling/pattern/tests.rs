@@ -49,7 +49,7 @@ fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
     assert_eq!(excess, PatternExcess::Namespace);
     assert!(pool.bytes() <= 100_000 && kept.len() > 1);
     let full = pool.fullness("shop");
-    assert!(budget(&pool, "shop").keep("0.*").is_ok(), "one that counts already");
+    assert!(budget(&pool, "shop").keep("0.*").is_ok(), "a pattern that counts already");
     assert!(budget(&pool, "team").keep("0.*").is_ok());
     assert!(!full.has_more_room(pool.fullness("shop")));
     drop(kept);
@@ -75,12 +75,12 @@ fn an_object_has_a_maximum_of_patterns_and_bytes() {
     for number in 0..MAX_OBJECT_PATTERNS {
         budget.keep(&format!("{number}.")).unwrap();
     }
-    assert!(budget.keep("1.").is_ok(), "it is there already");
+    assert!(budget.keep("1.").is_ok(), "the pattern is kept already");
     assert_eq!(budget.keep("one more").err(), Some(PatternExcess::Object));
     let mut budget = PatternBudget::default();
     while budget.keep(&format!("[a-b]{{900}}{}", budget.patterns)).is_ok() {}
     assert!(budget.bytes <= MAX_OBJECT_PATTERN_BYTES && budget.steps <= MAX_OBJECT_STEPS);
-    assert_eq!(budget.matches_empty("(a{1000}){1000}"), None, "Go does not know it");
+    assert_eq!(budget.matches_empty("(a{1000}){1000}"), None, "not a valid pattern in Go");
 }
 
 #[test]
@@ -94,7 +94,10 @@ fn a_pattern_with_a_large_table_is_refused_and_nothing_is_compiled_after_it() {
         );
         assert_eq!(budget.keep(pattern).err(), Some(PatternExcess::Pattern), "{pattern}");
         assert_eq!(budget.keep("b").err(), Some(PatternExcess::Earlier));
-        assert!(matches!(budget.cached("b"), CachedPattern::Read { .. }), "it is only read");
+        assert!(
+            matches!(budget.cached("b"), CachedPattern::Read { .. }),
+            "the pattern is read and not kept"
+        );
     }
 }
 

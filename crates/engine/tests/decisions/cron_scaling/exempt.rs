@@ -140,7 +140,7 @@ fn a_stop_skips_and_records_nothing_in_an_unreadable_namespace() {
     assert_eq!(scaling.history("r"), Vec::<String>::new());
     mark_namespace(&mut scaling, NamespaceMark::Absent);
     scaling.skip_stopped(monday("09:04"), monday("09:05"));
-    assert_eq!(scaling.history("r").len(), 1, "the stop is recorded once it is known");
+    assert_eq!(scaling.history("r").len(), 1, "the stop is recorded once the exemption is known");
     assert!(!scaling.turn(monday("09:06")));
 }
 

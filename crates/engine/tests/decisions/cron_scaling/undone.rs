@@ -60,7 +60,7 @@ fn an_immediately_replaced_value_is_reported_once_per_firing_and_not_set_again()
     assert!(cause.ends_with("fired; another writer has set replicas to 3 since"), "{cause}");
     assert!(scaling.turn(monday("10:03")));
     assert!(noticed(&mut scaling, monday("10:03")).is_empty());
-    assert!(!is_undone(&scaling), "the next firing has set it again");
+    assert!(!is_undone(&scaling), "the next firing has set the value again");
     scaling.set_replicas(2);
     assert_eq!(noticed(&mut scaling, monday("10:03:15")), ["r: replicas 5 became 2"]);
 }
@@ -140,7 +140,7 @@ fn the_replaced_one_of_two_bounds_is_named() {
     // One bound is restored and the other replaced: the message changes, without a second record.
     scaling.set_bounds(Some(2), Some(9));
     assert!(noticed(&mut scaling, monday("09:03:25")).is_empty());
-    let undone = scaling.rule_memory("r").undone.as_ref().expect("the lower bound is another");
+    let undone = scaling.rule_memory("r").undone.as_ref().expect("a changed lower bound");
     assert_eq!(&*undone.message, "another writer has set minReplicas to 2 since");
 }
 

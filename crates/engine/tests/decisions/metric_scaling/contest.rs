@@ -115,7 +115,7 @@ fn a_contention_is_recorded_once_despite_long_backoffs() {
             scaling.set(5);
             now += SignedDuration::from_secs(1);
         } else {
-            now = scaling.wake_at().expect("it wants another turn");
+            now = scaling.wake_at().expect("a wake of the policy");
         }
     }
     assert!((12..25).contains(&written), "{written}");

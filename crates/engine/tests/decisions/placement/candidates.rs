@@ -151,7 +151,7 @@ fn first_turn(fleet: &mut Fleet) -> Option<turn::Turn> {
 #[test]
 fn a_placement_with_an_error_gets_an_empty_first_decision_once() {
     let mut fleet = Fleet::new(&["a", "b"], Placement::unusable([].into()));
-    let turn = first_turn(&mut fleet).expect("it is created");
+    let turn = first_turn(&mut fleet).expect("a created object");
     assert_eq!((turn.recorded.len(), turn.effects.len(), turn.wake_at), (0, 0, None));
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : "]);
     assert_eq!(first_turn(&mut fleet), None, "it is there");
@@ -164,7 +164,7 @@ fn a_placement_with_an_error_gets_an_empty_first_decision_once() {
 fn a_placement_whose_set_has_an_error_gets_an_empty_first_decision_too() {
     let mut fleet = Fleet::new(&["a"], Placement::default());
     upsert(&mut fleet, object("ManagedClusterSet", "", SET), HubObject::Set(ClusterSet::Unusable));
-    first_turn(&mut fleet).expect("it is created");
+    first_turn(&mut fleet).expect("a created object");
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : "]);
 }
 

@@ -275,7 +275,7 @@ fn a_cluster_is_evaluated_again_if_its_steps_leave_the_end_of_its_match_unknown(
     }
     let decision = fleet.decide(monday("12:00"));
     assert_eq!(decision.undated, ["a".into()]);
-    let wake_at = decision.wake_at.expect("it may match no longer");
+    let wake_at = decision.wake_at.expect("an end of the match");
     assert!(wake_at < monday("13:08"), "{wake_at}");
 }
 

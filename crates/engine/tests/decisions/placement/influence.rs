@@ -54,7 +54,7 @@ fn balancing_placements_become_stable_immediately() {
 
 #[test]
 fn two_unstable_placements_decide_twenty_times_and_then_every_five_minutes() {
-    // Each placement selects what the other avoids, in turn.
+    // One placement selects the clusters of the other, and the other avoids these clusters.
     let mut world = world(&[("avoids", 1), ("follows", -1)]);
     let writes = writes(&mut world, monday("13:00"));
     let of = |name: &str| -> Vec<Timestamp> {

@@ -16,7 +16,10 @@ use crate::support::placements::Fleet;
 use crate::support::property::holds;
 
 fn memory(fleet: &Fleet) -> Memory {
-    gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory.expect("it has had a turn")
+    gather(fleet.world.view(), &Fleet::name().identity)
+        .unwrap()
+        .memory
+        .expect("a policy after a turn")
 }
 
 fn names(fleet: &Fleet) -> String {
@@ -56,7 +59,7 @@ fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
     let said = |fleet: &Fleet| {
         let readers = ExpressionReaders::for_cluster(fleet.world.view(), "a");
         let said = readers.matched(&fleet.cluster("a"), monday("12:01"));
-        let said = said.into_iter().map(|it| it.expect("it takes few steps").verdict);
+        let said = said.into_iter().map(|it| it.expect("a result within the steps").verdict);
         said.collect::<Vec<_>>()
     };
     assert_eq!(said(&fleet), [MatchVerdict::Matches], "it is known, and not evaluated");

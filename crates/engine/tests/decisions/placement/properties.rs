@@ -313,8 +313,7 @@ fn is_compared(score: &ScoreSource) -> bool {
 
 #[test]
 fn an_added_or_removed_cluster_changes_no_other_total_or_order() {
-    let name =
-        "an_added_or_removed_cluster_changes_no_other_total_or_order";
+    let name = "an_added_or_removed_cluster_changes_no_other_total_or_order";
     holds(name, 2_000, with_and_without(), |(mut with, mut without, changed)| {
         // The allocatable resources are the only score that compares the candidates with each other.
         for case in [&mut with, &mut without] {

@@ -107,7 +107,7 @@ fn a_score_counts_until_it_expires_and_nothing_when_it_is_missing() {
     add_scores(&mut fleet.world, "b", "default", scores(&[("cpuratio", -5)], None));
     add_scores(&mut fleet.world, "c", "default", scores(&[("memratio", 99)], None));
     add_scores(&mut fleet.world, "d", "other", scores(&[("cpuratio", 99)], None));
-    assert_eq!(fleet.totals(), "a 0, c 0, d 0, b -5", "from that instant on it does not count");
+    assert_eq!(fleet.totals(), "a 0, c 0, d 0, b -5", "an expired score does not count");
     assert_eq!(fleet.decide(end).wake_at, None);
     let before = fleet.decide(end - NANOSECOND);
     assert_eq!(before.wake_at, Some(end));

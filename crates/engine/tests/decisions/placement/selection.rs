@@ -78,7 +78,7 @@ fn selections_of_others_are_counted_and_its_own_are_not() {
     add_decision(&mut fleet.world, "api-decision-1", decision("api", &["a"]));
     assert_eq!(fleet.selects(), "b");
     fleet.turn(monday("12:00"));
-    assert_eq!(fleet.selects(), "b", "its own decision does not count against it");
+    assert_eq!(fleet.selects(), "b", "the own decision of the placement does not count");
 }
 
 #[test]

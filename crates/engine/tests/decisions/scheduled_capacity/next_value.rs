@@ -60,7 +60,7 @@ fn a_rare_change_is_found_after_many_that_change_nothing() {
         .with(5, &every_hour(&list(0..60, 2)), &every_hour("1,31"))
         .with(8, "days=1; months=Nov; hours=6", "days=2; months=Nov")
         .published();
-    // The value is 0 until the first behavior closes, a minute later.
+    // The second behavior does not apply before the first one closes, a minute later.
     assert_eq!(producer.next("2026-10-23T12:00:00Z"), Some(change("2026-11-01T06:01:00Z", 8)));
     assert_eq!(producer.next("2026-11-23T12:00:00Z"), Some(change("2027-11-01T06:01:00Z", 8)));
 }

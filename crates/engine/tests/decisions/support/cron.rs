@@ -26,7 +26,7 @@ pub(crate) fn close(
     now: Timestamp,
     spoil: &dyn Fn(&mut Turn),
 ) -> (Turn, Violations) {
-    let decided = open.decision().get::<CronRules>().expect("it is the turn of cron rules").clone();
+    let decided = open.decision().get::<CronRules>().expect("a turn of cron rules").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let mut turn = open.close(world, outcomes.to_vec(), now);
     spoil(&mut turn);
@@ -230,7 +230,7 @@ impl Scaling {
     }
 
     pub(crate) fn rule_memory(&self, name: &str) -> &RuleMemory {
-        let rules = &self.memory().expect("a turn was taken").rules;
+        let rules = &self.memory().expect("a completed turn").rules;
         rules.iter().find(|it| *it.name == *name).unwrap_or_else(|| panic!("no memory of {name}"))
     }
 

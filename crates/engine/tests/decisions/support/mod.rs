@@ -27,7 +27,7 @@ pub(crate) fn owned(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
 
 /// The decision at the opening of a turn of this family.
 pub(crate) fn decision_of<F: PolicyFamily>(open: &OpenTurn) -> &F::Decision {
-    &open.decision().get::<F>().expect("it is a turn of this family").decision
+    &open.decision().get::<F>().expect("a turn of this family").decision
 }
 
 pub(crate) fn seconds(seconds: i64) -> SignedDuration {

@@ -39,7 +39,7 @@ pub(crate) fn close(
     outcomes: &[Outcome],
     spoil: Close<'_>,
 ) -> (Turn, Violations) {
-    let decided = open.decision().get::<Schedules>().expect("it is the turn of a schedule").clone();
+    let decided = open.decision().get::<Schedules>().expect("a turn of a schedule").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let before = world.scheduled_capacity.policies[&identity].memory;
     let mut turn = open.close(world, outcomes.to_vec(), opened_at);

@@ -71,5 +71,9 @@ fn each_term_checks_all_pods_again() {
     assert!(!scene.ledger.has_stale_binding_annotations(&pod_name("one"), |_, _| false));
     scene.ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     scene.ledger.serve(at(10)).unwrap();
-    assert_eq!(stale_pods(&mut scene, &[]), ["one"], "the earlier term may not have written it");
+    assert_eq!(
+        stale_pods(&mut scene, &[]),
+        ["one"],
+        "the earlier term might not have written the pod"
+    );
 }

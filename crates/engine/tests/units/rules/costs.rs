@@ -82,7 +82,7 @@ fn pods_of_other_workloads_than_replica_sets_get_no_cost() {
     scene.set_pod("set", &on("n-a", pod("app=a")));
     scene.remove_pod("bare");
     let report = scene.ledger.report(&policy_name("p")).unwrap();
-    assert_eq!(report.without_cost.len(), 1, "they are counted as they change");
+    assert_eq!(report.without_cost.len(), 1, "counts follow each change");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_leader_that_returns_resolves_its_bindings_by_its_list() {
     assert_eq!(ledger.reservations(), 1, "it might still be applied");
     ledger.acquire_leadership(3, at(15), LONGEST_BIND);
     ledger.serve(at(25)).unwrap();
-    assert_eq!(ledger.reservations(), 0, "the list shows that it was not");
+    assert_eq!(ledger.reservations(), 0, "by the list, the pod was not bound");
 }
 
 #[test]

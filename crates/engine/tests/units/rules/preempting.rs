@@ -179,7 +179,7 @@ fn a_nomination_is_stale_once_the_unit_accepts_no_more_pods() {
     assert_eq!(scene.stale(), ["first"], "its node is in no unit any more");
     scene.set_policy("q", required([unit("only", 1, 2, "zone=a")]));
     scene.set_node("a-1", "zone=a");
-    assert_eq!(scene.stale(), ["first"], "two policies select it");
+    assert_eq!(scene.stale(), ["first"], "two policies select the pod");
 }
 
 #[test]

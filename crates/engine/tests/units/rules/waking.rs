@@ -57,7 +57,7 @@ fn the_next_pod_is_requeued_when_the_first_is_not_tried() {
     let next = scene.ledger.next_wake().unwrap();
     assert_eq!(next, scene.now + Duration::from_secs(30));
     scene.now = next;
-    assert_eq!(scene.woken(), ["b"], "a is behind it now");
+    assert_eq!(scene.woken(), ["b"], "pod a is queued after pod b");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn pods_are_requeued_when_their_policy_is_deleted_or_a_conflict_ends() {
     assert_eq!(scene.woken(), ["a", "b"], "the other one has room");
     let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_policy("p");
-    assert_eq!(scene.woken(), ["a", "b"], "nothing governs them");
+    assert_eq!(scene.woken(), ["a", "b"], "no policy governs the pods");
 }
 
 #[test]
