@@ -382,8 +382,7 @@ impl Family {
         of_family!(self, F => F::FOLLOWS_SCHEDULES)
     }
 
-    /// Whether the family's policies only bound values that other policies set for the same target, so that they do not
-    /// contend.
+    /// Whether the family's policies only bound values that others set for the same target, and so do not contend.
     #[must_use]
     pub fn shares_targets(self) -> bool {
         of_family!(self, F => F::SHARES_TARGETS)

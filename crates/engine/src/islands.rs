@@ -49,8 +49,8 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
     islands.into_values().collect()
 }
 
-/// The policies of an island that determine the values of an object: those that set its fields, those that set an input
-/// of these policies, and the whole family where policies share nodes, clusters or pods.
+/// The policies of an island that determine the values of an object: those that set its fields or an input of such a
+/// policy. Where policies share nodes, clusters or pods, their whole family is included.
 #[must_use]
 pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -> Vec<PolicyName> {
     let footprints: Vec<Footprint> = island.iter().map(|it| world.footprint(it)).collect();

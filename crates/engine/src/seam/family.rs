@@ -314,8 +314,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// The policy state of a policy at the first instant of a run, after a run of everything before that instant, and
-    /// whether nothing changes for the policy at that instant; `None` if the earlier run makes no difference.
+    /// The policy state at the first instant of a run, after a run of everything before that instant. The flag states
+    /// whether nothing changes for the policy at that instant. `None` if the earlier run makes no difference.
     fn arrive(
         _: View<'_, Self>,
         _: &Identity,

@@ -64,8 +64,7 @@ fn name_of(policy: &ResourcePolicy, unit_index: Option<usize>) -> Arc<str> {
     unit.map_or_else(|| OUTSIDE.into(), |unit| Arc::clone(&unit.name))
 }
 
-/// The destination of a pod without a node: the verdict on each unit, in the order of the policy, and on the nodes
-/// outside.
+/// The destination of a pending pod: the verdict on each unit, in the order of the policy, and on the nodes outside.
 fn destinations(
     scheduling: &mut SchedulingSimulation,
     (identity, policy): (&Identity, &ResourcePolicy),
