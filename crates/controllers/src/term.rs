@@ -135,7 +135,7 @@ impl Term<'_> {
         let Process { runtime, options, families, .. } = self.process;
         let clock = options.process.clock.clone();
         let cluster = Arc::new(Cluster::for_version(self.process.kubernetes.clone()));
-        let exempt = Exemptions::of_namespaces(&options.process.exempt_namespaces);
+        let exempt = Exemptions::for_namespaces(&options.process.exempt_namespaces);
         let settings = options.queries.settings();
         {
             let world = &mut cluster.lock().world;

@@ -7,65 +7,63 @@ use jiff::Timestamp;
 use crate::Identity;
 use crate::objects::{PlacementDecision, QosAnnotations};
 
-/// One change to one object. The shell carries it out against an API server, [`crate::World::apply`]
-/// in a world of its own.
+/// One change to one object. A controller applies it through an API server, and [`crate::World::apply`] to a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Publish a number as the value of a schedule's metric.
     Publish {
-        /// The schedule.
+        /// The schedule that publishes.
         schedule: Identity,
-        /// The number.
+        /// The number to publish.
         value: u32,
     },
     /// Set the replicas of a workload, through its `scale` subresource.
     SetReplicas {
-        /// The workload.
+        /// The workload to scale.
         target: Identity,
-        /// The number of replicas.
+        /// The desired number of replicas.
         replicas: u32,
     },
-    /// Set one bound of an autoscaler or both, in one write; a bound that is `None` stays.
+    /// Set one or both bounds of an autoscaler in one write; a bound that is `None` stays.
     SetBounds {
-        /// The autoscaler.
+        /// The autoscaler to change.
         target: Identity,
         /// The lower bound.
         min: Option<u32>,
         /// The upper bound.
         max: Option<u32>,
     },
-    /// Set the annotations of a pod that are about its level, all in one write; those that it should not
-    /// have are removed.
+    /// Set the level annotations of a pod in one write, and remove those that are `None`.
     Annotate {
-        /// The pod.
+        /// The pod to annotate.
         pod: Identity,
-        /// All annotations about the level.
+        /// All level annotations.
         annotations: Box<QosAnnotations>,
     },
     /// Create a `PlacementDecision`, or replace its content.
     WriteDecision {
-        /// The object.
+        /// The name of the `PlacementDecision`.
         decision: Identity,
-        /// The content.
+        /// The content to write.
         content: Box<PlacementDecision>,
     },
     /// Delete a `PlacementDecision`.
     RemoveDecision {
-        /// The object.
+        /// The name of the `PlacementDecision`.
         decision: Identity,
     },
     /// Gives workloads their desired number of pods, and schedules these. Only a run without a cluster does so: in a
     /// cluster, controllers create pods and a scheduler assigns them.
     SchedulePods {
-        /// The policy.
+        /// The policy that governs the pods.
         policy: Identity,
-        /// The instant.
+        /// The instant of the scheduling.
         at: Timestamp,
     },
 }
 
 impl Action {
-    /// The object it changes.
+    /// The object that the action changes.
     #[must_use]
     pub fn target(&self) -> &Identity {
         match self {
@@ -91,14 +89,14 @@ pub enum Outcome {
     Conflict,
     /// The action was not applied, for this reason.
     Refused(Arc<str>),
-    /// The action was not sent: it was no longer wanted, or it was too late.
+    /// The action was not sent, because it was obsolete or too late.
     Withdrawn,
     /// It is unknown whether the action was applied, for this reason: for example, the response was lost.
     Unknown(Arc<str>),
 }
 
 impl Outcome {
-    /// Whether the object is as the action wanted it.
+    /// Whether the object is in the state that the action requests.
     #[must_use]
     pub fn is_as_wanted(&self) -> bool {
         matches!(self, Outcome::Done | Outcome::Unchanged)

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 
 use crate::PolicyName;
 
-/// The next turn of every policy that has one, in order of time.
+/// The next turn of each policy, in order of time. Policies without a next turn are absent.
 ///
-/// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant take their turns
-/// in the order of their names, so that a run can be repeated. An entry that is not a policy is named by another
-/// type.
+/// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant have their turns in
+/// the order of their names, so that a run is reproducible. `Name` is a different type for entries that are not
+/// policies.
 #[derive(Clone, Debug)]
 pub struct Agenda<Name = PolicyName> {
     in_order: BTreeSet<(Timestamp, Name)>,
@@ -43,14 +43,14 @@ impl<Name: Ord + Clone> Agenda<Name> {
         }
     }
 
-    /// Lets a policy have its next turn at an instant, unless it has one before.
+    /// Moves the next turn of a policy to an instant, unless its next turn is earlier.
     pub fn bring_forward(&mut self, policy: &Name, at: Timestamp) {
         if self.by_policy.get(policy).is_none_or(|known| *known > at) {
             self.set(policy, Some(at));
         }
     }
 
-    /// The next turn of a policy.
+    /// The instant of a policy's next turn.
     #[must_use]
     pub fn turn_of(&self, policy: &Name) -> Option<Timestamp> {
         self.by_policy.get(policy).copied()
@@ -62,13 +62,13 @@ impl<Name: Ord + Clone> Agenda<Name> {
         self.in_order.first().map(|(at, _)| *at)
     }
 
-    /// The next turn, and the policy whose turn it is.
+    /// The instant of the next turn, and its policy.
     #[must_use]
     pub fn first(&self) -> Option<(Timestamp, &Name)> {
         self.in_order.first().map(|(at, policy)| (*at, policy))
     }
 
-    /// Removes and returns a policy whose turn is due at `now`, the longest overdue first.
+    /// Removes and returns a policy whose turn is due at `now`. The policy that is overdue longest comes first.
     pub fn take_due(&mut self, now: Timestamp) -> Option<Name> {
         if self.next()? > now {
             return None;

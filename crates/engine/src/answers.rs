@@ -1,4 +1,4 @@
-//! The results of the families' read-only methods about a policy, which decide nothing.
+//! The results of the families' read-only methods about a policy. They change no decision.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::{Identity, Reason, Verdict};
 /// The maximum number of replicas that a policy can set for a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplicaMaximum {
-    /// The workload.
+    /// The scaled workload.
     pub workload: Identity,
-    /// The highest number.
+    /// The maximum number of replicas.
     pub most: u32,
-    /// The rule that sets it by name, if one does.
+    /// The name of the rule that sets the maximum; `None` if no rule does.
     pub rule: Option<Arc<str>>,
 }
 
 /// A selector that selects nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unmatched {
-    /// The position of the rule or the unit with this selector; `None` for the selector of the policy as a whole.
+    /// The position of the rule or the unit that contains the selector; `None` for the selector of the whole policy.
     pub position: Option<u32>,
-    /// The kind of the objects that it selects, in the plural.
+    /// The plural kind name of the objects that the selector searches.
     pub what: &'static str,
     /// The number of these objects in the world.
     pub seen: usize,
@@ -37,7 +37,7 @@ pub struct EndedScore {
     pub resource: Arc<str>,
     /// The cluster of the score.
     pub cluster: Arc<str>,
-    /// The instant at which it expired.
+    /// The instant of expiry.
     pub end: Timestamp,
 }
 
@@ -48,7 +48,7 @@ pub struct RuleClockEffect {
     pub rule: Arc<str>,
     /// The position of the rule in the spec, from 0.
     pub position: u32,
-    /// The zone whose clock changes.
+    /// The time zone whose clock changes.
     pub zone: Zone,
     /// The clock change and its effect.
     pub effect: ClockEffect,
@@ -57,32 +57,32 @@ pub struct RuleClockEffect {
 /// The verdict on one rule, explained in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleExplanation {
-    /// The rule by name; `None` for the policy as a whole.
+    /// The name of the rule; `None` for the policy as a whole.
     pub rule: Option<Arc<str>>,
-    /// Its position in the spec as written, counted from 0.
+    /// The position of the rule in the spec as written, counted from 0.
     pub position: Option<u32>,
-    /// The verdict.
+    /// The verdict on the rule.
     pub verdict: Verdict,
     /// The explanation, as a line for users.
     pub message: String,
     /// The instant from which the verdict applies.
     pub since: Option<Timestamp>,
-    /// The end of the verdict, if time alone ends it.
+    /// The end of the verdict; `None` if time alone does not end it.
     pub until: Option<Timestamp>,
-    /// The scores it is ranked by, if it is.
+    /// The scores that rank the rule; `None` if the rule is not ranked.
     pub scored: Option<WeightedScores>,
-    /// The sample of its query, if it has one.
+    /// The sample of the rule's query, and its recommendation; `None` if the rule has no query.
     pub answered: Option<MetricRecommendation>,
 }
 
 impl RuleExplanation {
-    /// A verdict without dates, a position or numbers.
+    /// Creates a verdict without dates, a position or numbers.
     pub(crate) fn new(rule: Option<Arc<str>>, verdict: Verdict, message: String) -> Self {
         let (position, since, until, scored, answered) = (None, None, None, None, None);
         Self { rule, position, verdict, message, since, until, scored, answered }
     }
 
-    /// A reason about a rule of this name, in words.
+    /// Renders a reason about the rule of this name.
     pub(crate) fn from_reason<C>(
         reason: &Reason<C>,
         rule: Option<Arc<str>>,
@@ -96,40 +96,40 @@ impl RuleExplanation {
 /// The sample of a metric's query, and the replicas that it recommends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MetricRecommendation {
-    /// The sample.
+    /// The sample of the query.
     pub sample: FiniteNumber,
     /// The recommended replicas, before any limit.
     pub recommendation: u32,
 }
 
-/// A part of the value of a policy, where it is divided: a `PlacementDecision`.
+/// One part of a divided policy value: a `PlacementDecision`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Division {
     /// The name of the object.
     pub object: Arc<str>,
     /// The index of the group; `None` if the object does not name it.
     pub group: Option<u32>,
-    /// The name of the group; empty for none.
+    /// The name of the group; empty for no name.
     pub group_name: Arc<str>,
     /// The members, in order.
     pub names: Vec<Arc<str>>,
 }
 
-/// The scores that something is ranked by.
+/// The weighted scores that determine a rank.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WeightedScores {
     /// The sum of the scores, each multiplied by its weight.
     pub total: i64,
-    /// The scores.
+    /// The scores in the total.
     pub scores: Vec<ScorePart>,
 }
 
-/// One score of several.
+/// One of several scores.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScorePart {
     /// The name of the score.
     pub of: Arc<str>,
-    /// The score.
+    /// The score without its weight.
     pub raw: i8,
     /// The weight of the score.
     pub weight: i8,

@@ -1,8 +1,8 @@
 //! The start of a run of a world: the current state or, if that is unknown, the state as if all current policies had
 //! always been in force.
 //!
-//! Each family defines what that means for its policies. This module makes connected policies begin in the same way.
-//! The caller decides which of them are new to a world, and since when.
+//! Each family defines the start for its policies. This module applies it to connected policies. The caller determines
+//! which policies are new to a world, and the instant from which each is new.
 
 use jiff::Timestamp;
 
@@ -17,24 +17,25 @@ pub type RunStart = crate::seam::RunStart<EffectReason>;
 /// The last write of a field before the first turn.
 pub type PriorWrite = crate::seam::PriorWrite<EffectReason>;
 
-/// The latest instant for which the state of a world is known; `None` if it is only in files without a status.
+/// The latest instant at which the state of a world is known; `None` for a world from files without a status.
 #[must_use]
 pub fn known_until(world: &World) -> Option<Timestamp> {
-    let instants = world.policies().filter_map(|policy| of_policy(world, &policy));
+    let instants = world.policies().filter_map(|policy| policy_known_until(world, &policy));
     // A status that is newer than `seen_at` was written during the listing. The state of the other objects at that
     // instant is unknown.
     world.objects.seen_at.or_else(|| instants.max())
 }
 
-fn of_policy(world: &World, policy: &PolicyName) -> Option<Timestamp> {
+fn policy_known_until(world: &World, policy: &PolicyName) -> Option<Timestamp> {
     of_family!(policy.family, F => F::known_until(F::state_in(world), &policy.identity))
 }
 
-/// Brings every policy of a world to where a run from an instant begins.
+/// Moves every policy of a world to its state at the start of a run.
 pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     let mut start = RunStart::default();
     for island in islands(world) {
-        let known_until = island.iter().filter_map(|policy| of_policy(world, policy)).max();
+        let known_until =
+            island.iter().filter_map(|policy| policy_known_until(world, policy)).max();
         let observed_at = world.objects.seen_at.or(known_until);
         let state_at = observed_at.filter(|observed_at| *observed_at <= from);
         let is_behind = observed_at.is_some() && state_at.is_none();
@@ -57,8 +58,8 @@ pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     start
 }
 
-/// Brings a policy to the first instant once everything before it has been run. Whether nothing changes there for it, so
-/// that its first turn only begins.
+/// Moves a policy to its state at the first instant, after a run of everything before that instant. Returns whether
+/// nothing changes for the policy at that instant, so that its first turn only starts.
 pub fn arrive(world: &mut World, policy: &PolicyName, from: Timestamp) -> bool {
     of_family!(policy.family, F => arrived::<F>(world, &policy.identity, from))
 }
@@ -71,20 +72,20 @@ fn arrived<F: WorldFamily>(world: &mut World, policy: &Identity, from: Timestamp
     is_unchanged
 }
 
-/// Makes a policy new at an instant: it has done nothing before. A firing due at that very instant is its first one.
+/// Makes a policy new at an instant, without any earlier effect. A firing due at that very instant is its first one.
 pub fn start_as_new(world: &mut World, policy: &PolicyName, at: Timestamp) {
     of_family!(policy.family, F => F::start_as_new(F::view_mut(world).state, &policy.identity, at));
 }
 
-/// Whether a policy continues from an earlier version of the world. A new or edited rule does not: to a controller, it
-/// is new when the object is applied.
+/// Whether a policy continues from an earlier version of the world. A policy with a new or edited rule does not: a
+/// controller treats the rule as new when the object is applied.
 #[must_use]
 pub fn continues(world: &World, policy: &PolicyName, before: &World) -> bool {
     of_family!(policy.family, F => F::continues(F::state_in(world), &policy.identity, F::state_in(before)))
 }
 
-/// Copies the creation of a policy from an earlier version of the world that has it, too. It is the same object, even
-/// if its manifest states another creation.
+/// Copies the creation time of a policy from an earlier version of the world that contains it. Both versions describe
+/// the same object, even if the manifest states a different creation time.
 pub fn keep_creation(world: &mut World, policy: &PolicyName, before: &World) {
     of_family!(policy.family, F => {
         let object = F::view_mut(world).state.policies.get_mut(&policy.identity);
@@ -95,8 +96,8 @@ pub fn keep_creation(world: &mut World, policy: &PolicyName, before: &World) {
     });
 }
 
-/// Whether a policy decides at an instant by itself. An autoscaler does if it has a sample of each of its queries.
-/// Otherwise it leaves the replicas unchanged, or moves them into its bounds.
+/// Whether a policy sets its value at an instant by itself. An autoscaler does if each of its queries has a sample.
+/// Otherwise the autoscaler leaves the replicas unchanged, or moves them into its bounds.
 #[must_use]
 pub fn decides(world: &World, policy: &PolicyName, at: Timestamp) -> bool {
     of_family!(policy.family, F => F::decides(world.view(), &policy.identity, at))

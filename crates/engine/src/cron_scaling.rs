@@ -5,9 +5,10 @@
 //! The rule `3 * * * *` sets five replicas, and its turn is at 09:03:00:
 //!
 //! 1. `gather` finds the policy, its policy state, and its target with one replica.
-//! 2. `decide` carries the policy state over to the current rules: a new or edited rule starts here, an invalid one is recorded
-//!    as invalid, and what a clock that was ahead has handled is discarded. For each rule it finds the latest firing. Firings
-//!    between the last handled one and the latest one are recorded as missed, and so is one that is too late. The rest is due.
+//! 2. `decide` carries the policy state over to the current rules. A new or edited rule starts here, and an invalid
+//!    rule is recorded as invalid. `decide` discards firings that a fast clock has handled. For each rule, it finds the
+//!    latest firing. It records the firings between the last handled one and the latest one as missed, and also a firing
+//!    that is too late. The others are due.
 //! 3. `plan` finds the last due firing for each field, and combines them into one action: set the replicas to 5. The firing is
 //!    pending now.
 //! 4. If the write fails or its outcome is unknown, `settle` records an attempt and doubles the backoff. If it succeeds,
@@ -24,11 +25,11 @@
 //! | whether a rule fires at all | as `suspended`: `decide.rs`, and `is_off` of `schedules` in `logic.rs` |
 //! | what the status keeps | `memory.rs`, `execution.rs`, and `almanac-api` for its form |
 //!
-//! A field that changes what a rule sets, or when, is a part of the `fingerprint`: with another value it is a new rule. A limit
-//! or a delay is not a part. A new [`Cause`] has its words in `reasons.rs`.
+//! A field that changes what a rule sets, or when, is a part of the `fingerprint`: with a different value, the rule is new. A limit
+//! or a delay is not a part. `reasons.rs` contains the message of each [`Cause`].
 //!
-//! `schedules` in `logic` is what `when` and `lint` show of a rule, and `next` for its location and clock changes. The entries of
-//! `next` are records of turns (`occurrence` in `execution.rs`), and their time zones are from `zones` in `logic`.
+//! `schedules` in `logic` returns the parts of a rule that `when` and `lint` display, and that `next` needs for its location and
+//! clock changes. The entries of `next` are records of turns (`occurrence` in `execution.rs`), and their time zones are from `zones` in `logic`.
 
 mod begin;
 mod decide;

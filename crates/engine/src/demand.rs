@@ -1,22 +1,22 @@
 //! The demand of the pods of workloads, and their shared bounds by quotas and nodes. The reader of the objects
-//! determines the workloads and bounds; a forecast determines when a demand exceeds a bound.
+//! determines the workloads and bounds. A forecast determines when a demand exceeds a bound.
 
 use std::fmt;
 
 use crate::{Autoscaler, Identity, Labels};
 
-/// Something that pods take and that is bounded.
+/// A bounded resource that pods use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Resource {
-    /// The CPU that is reserved for them.
+    /// The CPU requests.
     RequestsCpu,
-    /// The memory that is reserved for them.
+    /// The memory requests.
     RequestsMemory,
-    /// The CPU that they cannot exceed.
+    /// The CPU limits.
     LimitsCpu,
-    /// The memory that they cannot exceed.
+    /// The memory limits.
     LimitsMemory,
-    /// Their number.
+    /// The number of pods.
     Pods,
 }
 
@@ -24,14 +24,14 @@ pub enum Resource {
 /// amount is 0, so that sums are lower bounds.
 pub type Amounts = [u64; Resource::ALL.len()];
 
-/// A workload and what each of its pods takes.
+/// A workload and the demand of each of its pods.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Consumer {
     /// The workload.
     pub workload: Identity,
-    /// Its replicas as written; `None` when they are unknown.
+    /// The replicas as written; `None` when they are unknown.
     pub replicas: Option<u32>,
-    /// The autoscaler that keeps it within bounds, with its bounds as written.
+    /// The autoscaler of the workload, with its bounds as written.
     pub autoscaler: Option<(Identity, Autoscaler)>,
     /// The demand of one pod.
     pub of_pod: Amounts,
@@ -49,7 +49,7 @@ pub enum Bounding {
         /// The node selector of the pods; empty for all pods on all nodes.
         selector: Labels,
     },
-    /// Each of the nodes with these labels: none is large enough for a pod of the only consumer.
+    /// Each node with these labels: no single node is large enough for a pod of the only consumer.
     EachNode {
         /// The number of nodes.
         count: usize,
@@ -58,36 +58,36 @@ pub enum Bounding {
     },
 }
 
-/// The most of one resource that consumers may take together.
+/// The maximum of one resource that the consumers may use together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bound {
     /// The resource.
     pub resource: Resource,
-    /// The most.
+    /// The maximum amount.
     pub most: u64,
-    /// Its key in a quota (`requests.cpu`).
+    /// The key of the resource in a quota (`requests.cpu`).
     pub key: Box<str>,
     /// The file and line of the key in a quota.
     pub location: Box<str>,
 }
 
-/// The amount that consumers may take together.
+/// The amounts that consumers may use together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Allowance {
     /// The bound on the consumers.
     pub by: Bounding,
-    /// The bounds.
+    /// The bounds, one for each bounded resource.
     pub bounds: Vec<Bound>,
     /// The consumers, by index in [`Demand::consumers`].
     pub consumers: Vec<usize>,
 }
 
-/// The consumers of one cluster, and what bounds them.
+/// The consumers of one cluster, and their bounds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Demand {
-    /// The consumers.
+    /// The workloads, each with its demand.
     pub consumers: Vec<Consumer>,
-    /// The allowances: those of one group share consumers, those of a namespace or those of all nodes.
+    /// The allowances. Those of one group share consumers: the consumers of a namespace, or of all nodes.
     pub groups: Vec<Vec<Allowance>>,
 }
 
@@ -101,7 +101,7 @@ impl Resource {
         Resource::Pods,
     ];
 
-    /// Its index in [`Amounts`].
+    /// The index of the resource in [`Amounts`].
     #[must_use]
     pub fn index(self) -> usize {
         match self {
@@ -115,7 +115,7 @@ impl Resource {
 
     /// The resource that a key of `hard` in a `ResourceQuota` bounds.
     #[must_use]
-    pub fn of_quota(key: &str) -> Option<Resource> {
+    pub fn from_quota_key(key: &str) -> Option<Resource> {
         match key {
             "cpu" | "requests.cpu" => Some(Resource::RequestsCpu),
             "memory" | "requests.memory" => Some(Resource::RequestsMemory),
@@ -126,7 +126,7 @@ impl Resource {
         }
     }
 
-    /// An amount of it as a quantity that a user may write.
+    /// Formats an amount of the resource as a quantity.
     #[must_use]
     pub fn quantity(self, amount: u128) -> Quantified {
         Quantified { resource: self, amount }
@@ -142,7 +142,7 @@ pub struct Quantified {
 
 const MEBIBYTE: u128 = 1 << 20;
 
-/// The suffixes of quantities with their numbers of bytes. Smaller units only make numbers long.
+/// The suffixes of quantities with their numbers of bytes. Smaller units only lengthen the quantity.
 const SUFFIXES: [(&str, u128); 9] = [
     ("Pi", 1 << 50),
     ("Ti", 1 << 40),
@@ -155,7 +155,7 @@ const SUFFIXES: [(&str, u128); 9] = [
     ("", 1),
 ];
 
-/// Bytes that no suffix displays in a few digits are rounded up to mebibytes.
+/// An amount in bytes that no suffix represents in a few digits is rounded up to mebibytes.
 impl fmt::Display for Quantified {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount = self.amount;
@@ -168,7 +168,7 @@ impl fmt::Display for Quantified {
             Resource::RequestsMemory | Resource::LimitsMemory => {
                 let exact = SUFFIXES.iter().filter(|(_, unit)| amount.is_multiple_of(*unit));
                 let exact = exact.map(|(suffix, unit)| format!("{}{suffix}", amount / unit));
-                match exact.min_by_key(String::len).filter(|text| text.len() <= LONGEST) {
+                match exact.min_by_key(String::len).filter(|text| text.len() <= MAX_EXACT_LENGTH) {
                     Some(text) => formatter.write_str(&text),
                     None => write!(formatter, "{}Mi", amount.div_ceil(MEBIBYTE)),
                 }
@@ -177,8 +177,8 @@ impl fmt::Display for Quantified {
     }
 }
 
-/// The length of an exact quantity of bytes that is still easy to read.
-const LONGEST: usize = 7;
+/// The maximum length of an exact quantity of bytes.
+const MAX_EXACT_LENGTH: usize = 7;
 
 #[cfg(test)]
 mod tests {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_shown_as_a_short_quantity() {
+    fn an_amount_is_rendered_as_a_short_quantity() {
         for (resource, amount, shown) in [
             (Resource::Pods, 42, "42"),
             (Resource::RequestsCpu, 12_000, "12"),
@@ -219,7 +219,7 @@ mod tests {
             ("count/deployments.apps", None),
             ("requests.storage", None),
         ] {
-            assert_eq!(Resource::of_quota(key), resource, "{key}");
+            assert_eq!(Resource::from_quota_key(key), resource, "{key}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The objects that are exempt from all policies: namespaces by name, and every object with a mark. A policy that is
-//! exempt is not applied, and a target that is exempt is not changed, in production as in a forecast.
+//! The objects that are exempt from all policies: namespaces by name, and objects with the ignore annotation. An exempt
+//! policy is not applied, and an exempt target is not changed, in production and in a forecast.
 //!
-//! The caller that fills the world defines the mark in an object, and the namespaces that are exempt by name.
+//! The caller that fills the world defines the ignore annotation, and the namespaces that are exempt by name.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,9 +21,9 @@ pub struct Exemptions {
 /// Whether a namespace has the ignore annotation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NamespaceMark {
-    /// The namespace does not have it.
+    /// The namespace does not have the ignore annotation.
     Absent,
-    /// The namespace has it.
+    /// The namespace has the ignore annotation.
     Present,
     /// The namespace might have it: reading the namespace is not permitted.
     Unread,
@@ -32,7 +32,7 @@ pub enum NamespaceMark {
 /// The reason that an object is exempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exemption {
-    /// The name of its namespace is exempt.
+    /// The namespace is exempt by name.
     Namespace,
     /// Its namespace has the ignore annotation.
     MarkedNamespace,
@@ -47,18 +47,18 @@ pub enum Exemption {
 pub enum Exempt {
     /// The policy is exempt.
     Policy(Exemption),
-    /// Its target is exempt.
+    /// The target of the policy is exempt.
     Target(Exemption),
 }
 
 impl Exemptions {
-    /// Nothing but these namespaces.
+    /// Exempts only these namespaces.
     #[must_use]
-    pub fn of_namespaces<Name: AsRef<str>>(names: impl IntoIterator<Item = Name>) -> Self {
+    pub fn for_namespaces<Name: AsRef<str>>(names: impl IntoIterator<Item = Name>) -> Self {
         Self::default().with_namespaces(names)
     }
 
-    /// The same and these namespaces. Empty names are ignored.
+    /// Adds these namespaces to the exemptions. Empty names are ignored.
     #[must_use]
     pub fn with_namespaces<Name: AsRef<str>>(
         mut self,
@@ -69,7 +69,7 @@ impl Exemptions {
         self
     }
 
-    /// The reason that an object is exempt, if it is.
+    /// The reason that an object is exempt; `None` if it is not.
     #[must_use]
     pub fn get(&self, object: &Identity) -> Option<Exemption> {
         let namespace = object.namespace();
@@ -84,13 +84,13 @@ impl Exemptions {
         }
     }
 
-    /// Whether the mark of any namespace is unreadable.
+    /// Whether the ignore annotation of any namespace is unreadable.
     #[must_use]
     pub fn has_unread(&self) -> bool {
         !self.unread_namespaces.is_empty()
     }
 
-    /// Records whether a namespace has the mark; returns whether that is a change.
+    /// Records the ignore annotation of a namespace; returns whether it has changed.
     pub fn mark_namespace(&mut self, name: &str, mark: NamespaceMark) -> bool {
         let mut note = |is_kept, names: fn(&mut Self) -> &mut BTreeSet<Arc<str>>| {
             let names = names(self);
@@ -110,7 +110,7 @@ impl Exemptions {
         self.marked_namespaces.iter()
     }
 
-    /// Records whether an object has the mark; returns whether that is a change.
+    /// Records whether an object has the ignore annotation; returns whether this has changed.
     pub fn mark(&mut self, object: &Identity, is_marked: bool) -> bool {
         if is_marked {
             !self.marked.contains(object) && self.marked.insert(object.clone())
@@ -121,13 +121,13 @@ impl Exemptions {
 }
 
 impl Exempt {
-    /// Whether the object might turn out not to be exempt. Then nothing is skipped: the policy is applied later.
+    /// Whether the object might turn out not to be exempt. The policy is then applied later, and nothing is skipped.
     #[must_use]
     pub fn is_unread(self) -> bool {
         matches!(self, Self::Policy(why) | Self::Target(why) if why == Exemption::UnreadNamespace)
     }
 
-    /// The reason that a policy is not applied, if it or its target is exempt.
+    /// The reason that a policy is not applied; `None` unless the policy or its target is exempt.
     #[must_use]
     pub fn for_policy(
         exemptions: &Exemptions,
@@ -137,7 +137,7 @@ impl Exempt {
         let of_policy = exemptions.get(policy).map(Self::Policy);
         let of_target = || exemptions.get(target?).map(Self::Target);
         match of_policy {
-            // An exempt target decides, even if the namespace turns out to be unmarked.
+            // An exempt target takes precedence, even if the namespace turns out to have no ignore annotation.
             Some(may_be) if may_be.is_unread() => {
                 of_target().filter(|it| !it.is_unread()).or(of_policy)
             }
@@ -175,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_exempt_by_its_namespace_or_by_a_mark() {
-        let mut exempt = Exemptions::of_namespaces(["kube-system"]);
+    fn an_object_is_exempt_by_its_namespace_or_by_an_annotation() {
+        let mut exempt = Exemptions::for_namespaces(["kube-system"]);
         let [dns, shop, cart] = [("kube-system", "dns"), ("shop", "web"), ("shop", "cart")]
             .map(|(namespace, name)| object(namespace, name));
         assert_eq!(exempt.get(&dns), Some(Exemption::Namespace));
@@ -209,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_no_namespace_is_exempt_only_by_a_mark_of_its_own() {
-        let mut exempt = Exemptions::of_namespaces([""]);
+    fn a_cluster_scoped_object_is_exempt_only_by_its_own_annotation() {
+        let mut exempt = Exemptions::for_namespaces([""]);
         let group = object("", "pool");
         assert_eq!(exempt.get(&group), None);
         exempt.mark(&group, true);

@@ -21,13 +21,13 @@ use crate::{Autoscaler, Family, Field, Identity, Objects, Reason, Workload};
 /// All objects, by their identity, and all policies.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// The objects that policies act on and look at.
+    /// The objects that policies change and read.
     pub objects: Objects,
     /// Policies that publish a number by schedule.
     pub scheduled_capacity: FamilyState<Schedules>,
     /// Policies that set replicas or bounds by cron rules.
     pub cron_scaling: FamilyState<CronRules>,
-    /// Policies that set replicas by samples of queries; next to them the samples, and their sources.
+    /// Policies that set replicas by samples of queries, with the samples and their sources.
     pub metric_scaling: FamilyState<Autoscalers>,
     /// Policies that set the QoS levels of pods, and the settings of the agent that applies them. Callers insert an
     /// empty entry once the `ConfigMap` is known to be absent, and remove it before the first policy.
@@ -45,7 +45,7 @@ pub enum EffectReason {
     ScheduledCapacity(Reason<scheduled_capacity::Cause>),
     /// A policy that sets replicas or bounds by cron rules.
     CronScaling(Reason<cron_scaling::Cause>),
-    /// A policy that sets replicas by the answers to queries.
+    /// A policy that sets replicas by samples of queries.
     MetricScaling(Reason<metric_scaling::Cause>),
     /// A policy that sets the levels of pods.
     QosLevels(Reason<qos_levels::Cause>),
@@ -58,28 +58,28 @@ pub enum EffectReason {
 /// Something that happened to a policy: the source of Events, metrics and logs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
-    /// To one that publishes a number by schedule.
+    /// An event of a policy that publishes a number by schedule.
     ScheduledCapacity(scheduled_capacity::Recorded),
-    /// To one that sets replicas or bounds by cron rules.
+    /// An event of a policy that sets replicas or bounds by cron rules.
     CronScaling(cron_scaling::Recorded),
-    /// To one that sets replicas by the answers to queries.
+    /// An event of a policy that sets replicas by samples of queries.
     MetricScaling(metric_scaling::Recorded),
-    /// To a pod whose level a policy sets.
+    /// A change of a pod whose level a policy sets.
     QosLevels(qos_levels::Recorded),
-    /// To a policy that selects clusters.
+    /// An event of a policy that selects clusters.
     Placement(placement::Recorded),
-    /// To a policy for units of nodes.
+    /// An event of a policy for units of nodes.
     Units(units::Recorded),
 }
 
-/// The slim form of one object: all that the world keeps of it.
+/// The slim form of one object: the data that the world keeps.
 #[derive(Clone, Debug)]
 pub enum Slim {
     /// A policy that publishes a number by schedule.
     ScheduledCapacity(ObjectOf<Schedules>),
     /// A policy that sets replicas or bounds by cron rules.
     CronScaling(ObjectOf<CronRules>),
-    /// A policy that sets replicas by the answers to queries.
+    /// A policy that sets replicas by samples of queries.
     MetricScaling(ObjectOf<Autoscalers>),
     /// Policies that set the levels of pods.
     QosLevels(ObjectOf<Levels>),
@@ -89,11 +89,11 @@ pub enum Slim {
     Hub(HubObject),
     /// A policy for units of nodes.
     Units(ObjectOf<Units>),
-    /// A pod, a node or what makes pods, as units are about them.
+    /// A pod, a node or a controller of pods, reduced to the data for units.
     UnitObject(UnitObject),
-    /// Something with a `scale` subresource.
+    /// An object with a `scale` subresource.
     Workload(Workload),
-    /// Something with bounds.
+    /// An object with bounds.
     Autoscaler(Autoscaler),
     /// A pod, or the template that represents the pods of a workload.
     Pod(Pod),
@@ -101,18 +101,18 @@ pub enum Slim {
     Node(Node),
 }
 
-/// A family in the lists here.
+/// The connection of a family to the world and to the types that cover all families.
 pub trait WorldFamily: PolicyFamily {
     /// The state of this family in a world.
     fn state_in(world: &World) -> &FamilyState<Self>;
 
-    /// The same, to be changed, with the objects.
+    /// The mutable state of this family in a world, with the objects.
     fn view_mut(world: &mut World) -> ViewMut<'_, Self>;
 
     /// The reason for a value.
     fn effect_reason(reason: Reason<Self::Cause>) -> EffectReason;
 
-    /// A record of the family as one of any family.
+    /// A record of the family as a record of any family.
     fn recorded(record: Self::Record) -> Recorded;
 
     /// The slim form of a policy.
@@ -179,8 +179,8 @@ macro_rules! families {
         })*
 
         impl World {
-            /// Inserts or replaces an object. The memory of a policy that is already here outweighs its
-            /// status, because it is later.
+            /// Inserts or replaces an object. The policy state in the world takes precedence over the status of a new
+            /// version, because the policy state is later.
             pub fn upsert(&mut self, identity: Identity, slim: Slim) {
                 match slim {
                     $(Slim::$variant(object) => {
@@ -210,7 +210,7 @@ macro_rules! families {
                 }
             }
 
-            /// The same world without data for policies about pods only, which may be large.
+            /// A copy of the world without data for policies about pods only, which may be large.
             #[must_use]
             pub fn without_pods(&self) -> World {
                 World {
@@ -221,7 +221,7 @@ macro_rules! families {
         }
 
         impl EffectReason {
-            /// The rule that set it by name, and the reason as a line for the user. `None` when the world no longer has
+            /// The name of the rule, and the reason as a line for the user. `None` when the world no longer contains
             /// that version of the policy.
             #[must_use]
             pub fn render(&self, world: &World, policy: &Identity) -> Option<ReasonText> {
@@ -240,7 +240,7 @@ macro_rules! families {
                 }
             }
 
-            /// The same reason without its instants.
+            /// A copy of the reason without its instants.
             #[must_use]
             pub fn without_span(self) -> EffectReason {
                 match self {
@@ -252,7 +252,7 @@ macro_rules! families {
         }
 
         impl Recorded {
-            /// The field that another writer has undone, if that is what happened.
+            /// The field that another field manager has undone; `None` for other records.
             #[must_use]
             pub fn undone(&self) -> Option<Field> {
                 match self {
@@ -260,7 +260,7 @@ macro_rules! families {
                 }
             }
 
-            /// The rule that fired while another one decided, if that is what happened.
+            /// The rule that fired while another rule applied; `None` for other records.
             #[must_use]
             pub fn superseded(&self) -> Option<Arc<str>> {
                 match self {
@@ -268,7 +268,7 @@ macro_rules! families {
                 }
             }
 
-            /// The object it happened to, if the policy sets something of several objects.
+            /// The object of the record, for a policy that sets fields of several objects.
             #[must_use]
             pub fn object(&self) -> Option<&Identity> {
                 match self {
@@ -305,8 +305,8 @@ macro_rules! families {
                 }
             }
 
-            /// The same object, combined with an earlier form that has a memory. If both have a value, the later one
-            /// is used.
+            /// The same object, combined with the policy state of an earlier form. If both contain a value, the later
+            /// value is used.
             #[must_use]
             pub fn with_memory_from(self, before: Slim) -> Slim {
                 match (self, before) {
@@ -334,7 +334,7 @@ families! {
 }
 
 impl World {
-    /// The view that a family has of this world.
+    /// The view of a family of this world.
     #[must_use]
     pub fn view<F: WorldFamily>(&self) -> View<'_, F> {
         View { objects: &self.objects, state: F::state_in(self), peers: self }
@@ -375,25 +375,25 @@ fn replica_maximums<F: WorldFamily>(world: &World) -> Vec<(Identity, u32)> {
 }
 
 impl Family {
-    /// Whether the values that its policies set depend only on the order in which rules fired last, and not on earlier
-    /// state. The allocation of nodes and the selection of clusters do depend on that state.
+    /// Whether the values that the family's policies set depend only on the order of the last firings, and not on
+    /// earlier state. The allocation of nodes and the selection of clusters do depend on that state.
     #[must_use]
     pub fn follows_schedules(self) -> bool {
         of_family!(self, F => F::FOLLOWS_SCHEDULES)
     }
 
-    /// Whether its policies only bound values that others set for the same target, so that they do not contend.
+    /// Whether the family's policies only bound values that others set for the same target, and so do not contend.
     #[must_use]
     pub fn shares_targets(self) -> bool {
         of_family!(self, F => F::SHARES_TARGETS)
     }
 
-    /// Whether each of its policies depends on all others.
+    /// Whether each of the family's policies depends on all its other policies.
     pub(crate) fn decides_together(self) -> bool {
         of_family!(self, F => F::DECIDES_TOGETHER)
     }
 
-    /// The limit on consecutive decisions of its policies that influence each other.
+    /// The limit on consecutive decisions of policies of the family that influence each other.
     pub(crate) fn influence(self) -> InfluenceLimit {
         of_family!(self, F => F::INFLUENCE)
     }

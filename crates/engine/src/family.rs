@@ -1,4 +1,4 @@
-//! The families of policies, and how a policy is named.
+//! The families of policies, and the name of a policy.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use crate::Identity;
 
 /// A family of policies.
 ///
-/// In the order in which policies of the same instant take their turns: a policy that is read precedes its readers.
+/// In the order in which policies of the same instant have their turns: a policy that is read precedes its readers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Family {
     /// Schedules that publish a number.
     ScheduledCapacity,
     /// Cron rules that set replicas or bounds.
     CronScaling,
-    /// Queries whose answers set replicas.
+    /// Queries whose samples set replicas.
     MetricScaling,
     /// Daily windows that set the QoS levels of pods.
     QosLevels,
@@ -38,14 +38,14 @@ impl Family {
 /// The name of a policy: its family and its object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyName {
-    /// The family.
+    /// The family of the policy.
     pub family: Family,
-    /// The object.
+    /// The object of the policy.
     pub identity: Identity,
 }
 
 impl PolicyName {
-    /// Names a policy.
+    /// Creates the name of a policy.
     #[must_use]
     pub fn new(family: Family, identity: Identity) -> PolicyName {
         PolicyName { family, identity }

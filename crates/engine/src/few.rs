@@ -18,7 +18,7 @@ pub fn few(names: impl IntoIterator<Item = impl Display>) -> String {
     few_joined(names, ", ")
 }
 
-/// The same with another separator: `a; b; c; d; e; and 12 more`, `a or b or c or d or e or 12 more`.
+/// Joins names with a separator: `a; b; c; d; e; and 12 more`, `a or b or c or d or e or 12 more`.
 #[must_use]
 pub fn few_joined(names: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
     let mut all = names.into_iter();

@@ -21,7 +21,7 @@ pub enum Field {
     Clusters,
     /// The pods in each unit of a policy.
     UnitPods,
-    /// The pods of a policy for which there is no room.
+    /// The pods of a policy that no unit has free capacity for.
     PendingPods,
 }
 
@@ -38,7 +38,7 @@ impl Field {
         Field::PendingPods,
     ];
 
-    /// As it is written in manifests and in JSON.
+    /// The name of the field in manifests and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,14 +55,14 @@ impl Field {
 
     /// The fields that a policy with this target can set.
     #[must_use]
-    pub fn of_target(target: &Target) -> &'static [Field] {
+    pub fn for_target(target: &Target) -> &'static [Field] {
         match target {
             Target::Workload(_) => &[Field::Replicas],
             Target::Autoscaler(_) => &[Field::MinReplicas, Field::MaxReplicas],
         }
     }
 
-    /// Whether its numbers are pods that run, or that are to, so that they add up over time.
+    /// Whether the field counts running or desired pods, so that its numbers add up over time.
     #[must_use]
     pub fn counts_pods(self) -> bool {
         match self {

@@ -1,18 +1,18 @@
-//! A short, stable hash of a text, by which a later process recognizes whether it is still the same.
+//! A short, stable hash of a string. A later process recognizes by it whether the string is unchanged.
 //!
-//! The status of objects stores it, so it must not change between releases, machines or processes. It protects
-//! against mistakes, not against malice. Its input is up to the modules that compose it: that of a rule is in
-//! `cron_scaling/fingerprint.rs`; those of findings in SARIF and of events in calendars are in the binary.
+//! The status of objects stores it, so it must not change between releases, machines or processes. It protects against
+//! mistakes, not against malice. The modules that compose the input define it: `cron_scaling/fingerprint.rs` for a
+//! rule, and the binary for findings in SARIF and events in calendars.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Sixteen hexadecimal digits that represent something as it was written.
+/// Sixteen hexadecimal digits that represent an object as written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// The fingerprint of a list of texts. `["ab", "c"]` and `["a", "bc"]` differ.
+    /// The fingerprint of a list of strings. `["ab", "c"]` and `["a", "bc"]` differ.
     #[must_use]
     pub fn from_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         // FNV-1a, 64 bits: simple enough to stay the same forever. Each part is closed with a byte
@@ -47,7 +47,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The text is not the sixteen lower-case hexadecimal digits of a [`Fingerprint`].
+/// The string is not the sixteen lower-case hexadecimal digits of a [`Fingerprint`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotAFingerprint;
 

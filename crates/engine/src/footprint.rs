@@ -5,8 +5,8 @@ use crate::{Field, Identity};
 /// The inputs and the fields that a policy reads and writes, by object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Footprint {
-    /// The inputs of its decisions.
+    /// The objects that the policy reads for its decisions.
     pub reads: Vec<Identity>,
-    /// The fields its actions set; a policy that publishes a number sets one of its own.
+    /// The fields that the policy sets. A policy that publishes a number sets a field of its own.
     pub writes: Vec<(Identity, Field)>,
 }

@@ -7,15 +7,15 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// Stands between the parts of a name. It sorts before every other character, so that names joined
-/// by it are in the order of their parts.
+/// Separates the parts of a name. The character sorts before every other character, so that joined names are in the
+/// order of their parts.
 const SEPARATOR: char = '\0';
 
 /// The name of one object, independent of the API version of its manifest.
 ///
-/// Ordered by group, kind, namespace and name, so that maps keyed by it read well when printed.
-/// Small, in one piece of memory, and cheap to clone: a world and an agenda of a hundred thousand
-/// policies hold several copies of each name.
+/// Ordered by group, kind, namespace and name, so that a printed map with these keys is easy to read. An identity is
+/// small, is one allocation, and is cheap to clone: a world and an agenda of a hundred thousand policies contain
+/// several copies of each name.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     joined: Arc<str>,
@@ -60,10 +60,10 @@ impl Identity {
         self.part(2)
     }
 
-    /// The object's own name.
+    /// The name of the object.
     #[must_use]
     pub fn name(&self) -> &str {
-        // The name is the part read most often: a search reads thousands of them.
+        // The name is the most frequently read part: a search reads thousands of names.
         self.joined.rsplit(SEPARATOR).next().unwrap_or_default()
     }
 
@@ -74,7 +74,7 @@ impl Identity {
 
 impl Ord for Identity {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Most comparisons that come out equal are of two copies of one name.
+        // Most comparisons of equal names are of two copies of one name.
         if Arc::ptr_eq(&self.joined, &other.joined) {
             return Ordering::Equal;
         }
@@ -88,7 +88,7 @@ impl PartialOrd for Identity {
     }
 }
 
-/// `Deployment.apps default/shop`: unambiguous, and the way kubectl names kinds.
+/// `Deployment.apps default/shop`: unambiguous, in kubectl's format of kinds.
 impl fmt::Display for Identity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.kind())?;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_an_identity_are_those_it_was_made_from() {
+    fn an_identity_returns_the_parts_it_was_created_from() {
         let identity = Identity::new("apps", "Deployment", "default", "shop");
         let parts = [identity.group(), identity.kind(), identity.namespace(), identity.name()];
         assert_eq!(parts, ["apps", "Deployment", "default", "shop"]);

@@ -1,4 +1,4 @@
-//! The decisions of policies after another one of their family has written: placements that rank by `Balance`, and
+//! The decisions of policies after a policy of their family has written: placements that rank by `Balance`, and
 //! policies of units that share nodes. A controller and a forecast decide at the same instants.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub struct Influences {
     writes: BTreeMap<PolicyName, Writes>,
 }
 
-/// Writes in a row.
+/// Consecutive writes of a policy.
 #[derive(Clone, Copy, Debug)]
 struct Writes {
     count: u32,
@@ -21,7 +21,8 @@ struct Writes {
 }
 
 impl Influences {
-    /// Notes that a policy has written; the policies that are decided again because of it, and when.
+    /// Records that a policy has written. Returns the policies that must decide again because of the write, each with
+    /// the instant.
     pub fn after_write(
         &mut self,
         world: &World,
@@ -37,7 +38,7 @@ impl Influences {
         due
     }
 
-    /// The policies that are decided again because what a policy has written has changed, and when.
+    /// The policies that must decide again because a written value has changed, each with the instant.
     #[must_use]
     pub fn due(
         &self,
@@ -56,9 +57,9 @@ impl Influences {
         world.influenced_by(policy).filter_map(due).collect()
     }
 
-    /// The writes of a policy, unless the last one is too long ago.
+    /// The consecutive writes of a policy; `None` if the last one is too long ago.
     fn in_a_row(&self, policy: &PolicyName, at: Timestamp) -> Option<&Writes> {
-        let longest = policy.family.influence().longest_pause;
+        let longest = policy.family.influence().max_delay;
         self.writes.get(policy).filter(|it| at.duration_since(it.last).abs() <= longest)
     }
 

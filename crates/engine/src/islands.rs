@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Footprint, Identity, PolicyName, World};
 
-/// Splits policies into islands: two are connected where one writes what the other reads or writes.
-/// Common reads alone connect nothing.
+/// Splits policies into islands. Two policies are connected if one of them writes a field that the other reads or
+/// writes. Common reads alone do not connect policies.
 ///
 /// Policies are in order within their island, and islands in the order of the first object that is
 /// written in each.
@@ -33,7 +33,7 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
             }
         }
     }
-    // A policy that writes nothing is represented by itself.
+    // A policy without writes is represented by its own identity.
     let mut first_written: BTreeMap<usize, &Identity> = BTreeMap::new();
     for (index, (policy, footprint)) in policies.iter().enumerate() {
         let root = groups.root(index);
@@ -49,8 +49,8 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
     islands.into_values().collect()
 }
 
-/// The policies of an island on which the values of an object depend: those that set it, those that set an input of these,
-/// and the whole family where policies share nodes, clusters or pods.
+/// The policies of an island that determine the values of an object: those that set its fields or an input of such a
+/// policy. Where policies share nodes, clusters or pods, their whole family is included.
 #[must_use]
 pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -> Vec<PolicyName> {
     let footprints: Vec<Footprint> = island.iter().map(|it| world.footprint(it)).collect();
@@ -97,7 +97,7 @@ impl Groups {
 
     fn join(&mut self, one: usize, other: usize) {
         let (one, other) = (self.root(one), self.root(other));
-        // The smaller one stays the root, so that the result does not depend on the order.
+        // The smaller index stays the root, so that the result does not depend on the order.
         self.parents[one.max(other)] = one.min(other);
     }
 }

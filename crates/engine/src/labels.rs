@@ -1,16 +1,15 @@
-//! The labels of pods and nodes, and what selects them.
+//! The labels of pods and nodes, and the selectors of labels.
 //!
-//! `almanac-api` decides which labels and selectors are valid.
+//! `almanac-api` checks labels and selectors.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Ends a key and a value. No label in Kubernetes has it.
+/// The end of a key and of a value. No label in Kubernetes contains this character.
 const SEPARATOR: char = '\0';
 
-/// The labels of an object, in one piece of memory: a world has thousands of pods, and most have a few
-/// short labels.
+/// The labels of an object, in one allocation: a world contains thousands of pods, and most have a few short labels.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Labels {
     joined: Arc<str>,
@@ -52,7 +51,7 @@ fn cleaned(text: &str) -> String {
     text.replace(SEPARATOR, "\u{fffd}")
 }
 
-/// `app=shop,tier=web`, as kubectl writes them.
+/// `app=shop,tier=web`, in kubectl's format.
 impl fmt::Display for Labels {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, (key, value)) in self.iter().enumerate() {
@@ -79,9 +78,9 @@ pub struct LabelSelector {
 /// One requirement of a selector.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LabelRequirement {
-    /// The label it is about.
+    /// The key of the label.
     pub key: Arc<str>,
-    /// The requirement for its value.
+    /// The requirement for the value of the label.
     pub of_value: ValueRequirement,
 }
 
@@ -108,22 +107,22 @@ impl LabelSelector {
         LabelSelector { requirements: requirements.into() }
     }
 
-    /// Its requirements, in an order of its own.
+    /// The requirements, sorted.
     #[must_use]
     pub fn requirements(&self) -> &[LabelRequirement] {
         &self.requirements
     }
 
-    /// Whether it selects everything, with or without labels.
+    /// Whether the selector selects everything, with or without labels.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether it selects an object with these labels.
+    /// Whether the selector selects an object with these labels.
     #[must_use]
     pub fn selects(&self, labels: &Labels) -> bool {
-        // Both are in the order of their keys: one pass compares them, however many there are.
+        // Requirements and labels are sorted by key, so one iteration over both compares any number of them.
         let mut rest = labels.iter().peekable();
         self.requirements.iter().all(|requirement| {
             while rest.next_if(|(key, _)| **key < *requirement.key).is_some() {}
@@ -142,7 +141,7 @@ impl LabelSelector {
     }
 }
 
-/// `app=shop,tier in (a,b),!canary`, as kubectl takes it with `-l`.
+/// `app=shop,tier in (a,b),!canary`, in the format of kubectl's `-l`.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_everything() {
@@ -206,11 +205,14 @@ mod tests {
             let all = requirements.iter().map(|(key, it)| requirement(key, it.clone()));
             LabelSelector::new(all).selects(&labels)
         };
-        assert!(selects(&[]), "without requirements it selects everything");
+        assert!(selects(&[]), "a selector without requirements selects everything");
         assert!(selects(&[("app", In(values(&["cart", "shop"]))), ("tier", Exists)]));
         assert!(!selects(&[("app", In(values(&["shop"]))), ("tier", In(values(&["db"])))]));
         assert!(!selects(&[("zone", In(values(&[""])))]), "what is not there has no value");
-        assert!(selects(&[("zone", NotIn(values(&["a"])))]), "what is not there has none of them");
+        assert!(
+            selects(&[("zone", NotIn(values(&["a"])))]),
+            "an absent label has none of the values"
+        );
         assert!(!selects(&[("app", NotIn(values(&["shop"])))]));
         assert!(selects(&[("zone", DoesNotExist)]));
         assert!(!selects(&[("app", DoesNotExist)]) && !selects(&[("zone", Exists)]));

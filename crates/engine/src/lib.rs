@@ -6,23 +6,23 @@
 //! |---|---|
 //! | `policy` | a checked policy |
 //! | `gather` | the parts of the [`World`] that a decision depends on |
-//! | `decide` | the decision: a pure function of what was gathered and `now` |
-//! | `settle` | the memory once the outcome of the actions is known |
-//! | `reasons` | the reasons for the decision, and their texts |
+//! | `decide` | the decision: a pure function of the gathered input and `now` |
+//! | `settle` | the policy state after the outcomes of the actions are known |
+//! | `reasons` | the reasons for the decision, and their messages |
 //! | `logic` | the family's implementation of [`PolicyFamily`] |
 //!
-//! Below them is what the families share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`], [`Reason`]),
-//! the [`Objects`] that all of them read, and [`seam`], the interface of a family. Above them are the [`World`], the
-//! [`Agenda`] of when each policy's next turn is due, and [`turn`], in which policies act on a world one after the
-//! other. The list of families is in `families` and nowhere else; a family depends on nothing above it, and on no other
-//! family.
+//! Below the families are the types that they share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`],
+//! [`Reason`]), the [`Objects`] that all families read, and [`seam`], the interface of a family. Above the families are
+//! the [`World`], the [`Agenda`] with the next turn of each policy, and [`turn`], in which policies act on a world one
+//! after the other. The list of families is in `families` and nowhere else; a family depends on nothing above it, and
+//! on no other family.
 //!
-//! In addition, [`units`] has a ledger of which pods are counted in which node units. Each change updates it. The code
+//! In addition, [`units`] contains a ledger that counts pods in node units. Each change updates the ledger. The code
 //! that schedules pods, prices them or explains their location reads it.
 //!
 //! Everything here is a function of its inputs: no clock, no I/O, no Kubernetes types, no hash order.
-//! `almanac-api` turns what users write into the checked policies of this crate; the controllers and the
-//! forecast carry the actions out.
+//! `almanac-api` converts the objects of users into the checked policies of this crate; the controllers and the
+//! forecast apply the actions.
 //!
 //! # Layers
 //!
@@ -35,27 +35,27 @@
 //! | | [`qos_levels`] | [`units`] | [`placement`] | [`metric_scaling`] |
 //! |---|---|---|---|---|
 //! | the policy | the lists of a `ConfigMap`; the last good form of each stays while the new one is bad | units in order, with caps and selectors | a checked placement | targets, bounds, behavior |
-//! | the world gains | pods, nodes | pods bound to nodes | clusters, sets, bindings, scores, decisions | samples of queries, with their age |
+//! | the world contains | pods, nodes | pods bound to nodes | clusters, sets, bindings, scores, decisions | samples of queries, with their age |
 //! | `gather` | pods, each with the list of its node | the policy, the scheduled pods, the replicas | candidate clusters, the counts of other placements | replicas, a sample for each metric |
-//! | `decide` | the first open policy that matches, else the original | whether pods have to be scheduled | filter, score, select | a recommendation, policies, bounds |
+//! | `decide` | the first open policy that matches, else the original | whether pods must be scheduled | filter, score, select | a recommendation, policies, bounds |
 //! | actions | annotate a pod | schedule pods, in a forecast only | write decisions: additions before removals | set replicas |
-//! | policy state | none: it is on the pod | the ledger | the last good decisions | recommendations and changes in their windows |
+//! | policy state | none: the pod's annotations contain it | the ledger | the last good decisions | recommendations and changes in their windows |
 //! | `wake_at` | the next boundary | the end of a pod's deletion | an expiring score or toleration | the end of a window or period |
 //!
-//! A sample is an input like any other: the shell sends the query, and the world has the result with its instant. Queries that
-//! select only published schedules are evaluated in `gather`. A binding to a unit is the one decision that a client requests; it
-//! uses the same functions, under the lock of the ledger.
+//! A sample is an input like any other: the shell sends the query, and the world contains the result with its instant.
+//! `gather` evaluates queries that select only published schedules. A binding to a unit is the only decision that a client
+//! requests. It uses the same functions, under the lock of the ledger.
 //!
 //! # A new family
 //!
-//! It has a directory here, in `almanac-api` and in `almanac-controllers`, invariants in `tests/checker` and rules in
-//! `tests/decisions`. These lines change, and the compiler points at each of them:
+//! A family has a directory here, in `almanac-api` and in `almanac-controllers`, invariants in `tests/checker` and rules
+//! in `tests/decisions`. These lines change, and the compiler points at each line:
 //!
 //! | where | what |
 //! |---|---|
 //! | `family.rs`, `families.rs` | its variant, its state in the [`World`], its reason, record and slim form |
 //! | `action.rs`, `field.rs`, `writes.rs` | each new kind of write, each new field |
-//! | `objects.rs` | what it acts on, if others read it too |
+//! | `objects.rs` | the objects that it changes, if other families read them too |
 //! | `crates/api/src/kinds.rs`, `crates/api/src/families.rs` | a row for its kind, its descriptor |
 //! | `crates/controllers/src/families.rs`, `crates/controllers/src/targets/writing.rs` | its controller, each new kind of write |
 //! | `crates/forecast/src/simulation/given.rs` | a field that is a bound |
@@ -65,16 +65,16 @@
 //! | to change | go to |
 //! |---|---|
 //! | where a run starts | `beginning.rs`, and `begin` of the family |
-//! | what is reported about another field manager | `other_writer.rs` |
-//! | how a cluster is filtered, ranked, and its steps shared | `placement/predicates.rs`, `placement/rank.rs`, `placement/shares.rs` |
+//! | the reports about another field manager | `other_writer.rs` |
+//! | filters, ranks and step shares of clusters | `placement/predicates.rs`, `placement/rank.rs`, `placement/shares.rs` |
 //! | the order in which decisions are written | `placement/writes.rs` |
-//! | which placements an object wakes | `placement/index.rs`, `placement/gather.rs` |
-//! | which queries are evaluated here; limits of their patterns | `metric_scaling/evaluate.rs`, `metric_scaling/pattern.rs` |
+//! | the placements that an object requeues | `placement/index.rs`, `placement/gather.rs` |
+//! | the queries that Almanac evaluates; limits of their patterns | `metric_scaling/evaluate.rs`, `metric_scaling/pattern.rs` |
 //! | limits of a recommendation | `metric_scaling/limits.rs` |
 //! | verdicts, bindings, deletion costs, preemption in node units | `units/ledger/verdicts.rs`, `units/ledger/binds.rs`, `units/ledger/costs.rs`, `units/ledger/preemption.rs` |
-//! | how a forecast schedules pods | `units/scheduling.rs` |
+//! | the scheduling simulation of a forecast | `units/scheduling.rs` |
 //! | the original QoS level of a pod | `objects/pod.rs` |
-//! | what counts of a quota | `demand.rs` |
+//! | the counted resources of a quota | `demand.rs` |
 
 mod action;
 mod agenda;

@@ -1,4 +1,4 @@
-//! Metric scaling: a workload's replicas follow the answers to queries, within bounds and at limited speed.
+//! Metric scaling: sets a workload's replicas by the samples of queries, within bounds and at limited speed.
 
 mod begin;
 mod decide;

@@ -1,27 +1,27 @@
-//! Numbers that are not counts: samples, and the targets they are compared with. Both are decimal numbers to their
-//! readers and writers, so they are divided as such: 0.07 is 7 % of 1, not a little more.
+//! Numbers that are not counts: samples, and metric targets. Both are decimal numbers to their readers and writers, so
+//! they are divided as decimals: 0.07 is 7 % of 1, not slightly more.
 
 use std::fmt;
 use std::num::NonZeroU128;
 
-/// Neither infinite nor "not a number".
+/// A number that is neither infinite nor "not a number".
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct FiniteNumber(f64);
 
 // Every finite number equals itself.
 impl Eq for FiniteNumber {}
 
-/// The target of a metric: above zero, in billionths, the precision of a quantity of Kubernetes.
+/// The target of a metric: above zero, in billionths, the precision of a Kubernetes quantity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MetricTarget(NonZeroU128);
 
-/// The billionths of one.
+/// The number of billionths in one.
 const BILLION: u128 = 1_000_000_000;
 
-/// The largest quantity of Kubernetes.
-const LARGEST: u128 = i64::MAX as u128 * BILLION;
+/// The maximum Kubernetes quantity.
+const MAX_TARGET: u128 = i64::MAX as u128 * BILLION;
 
-/// A number as it is written in decimal, without its sign: `digits` times ten to the power of `exponent`.
+/// A number in decimal notation, without its sign: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Decimal {
     digits: u64,
@@ -29,13 +29,13 @@ struct Decimal {
 }
 
 impl FiniteNumber {
-    /// The number, if it is finite.
+    /// Creates a number; `None` if it is not finite.
     #[must_use]
     pub fn new(number: f64) -> Option<FiniteNumber> {
         number.is_finite().then_some(FiniteNumber(number))
     }
 
-    /// The number.
+    /// The number as a float.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -45,21 +45,21 @@ impl FiniteNumber {
     /// result above that.
     #[must_use]
     pub fn scaled(self, factor: u64, target: MetricTarget) -> u32 {
-        const MOST: u32 = i32::MAX.cast_unsigned();
+        const MAX: u32 = i32::MAX.cast_unsigned();
         match self.divided(factor, target) {
             _ if self.0 <= 0.0 || factor == 0 => 0,
             (Some(numerator), Some(denominator)) => {
-                u32::try_from(numerator.div_ceil(denominator)).map_or(MOST, |it| it.min(MOST))
+                u32::try_from(numerator.div_ceil(denominator)).map_or(MAX, |it| it.min(MAX))
             }
-            // Larger than any quotient of a hundred-and-twenty-eight-bit number.
-            (None, _) => MOST,
+            // Larger than any quotient of a 128-bit number.
+            (None, _) => MAX,
             // Above zero, and far below one.
             (Some(_), None) => 1,
         }
     }
 
-    /// `factor` times this number, divided by the target for each of the `replicas`: to be compared with a tolerance.
-    /// 1.1 is a tenth above 1, not a little more.
+    /// `factor` times this number, divided by the target for each of the `replicas`, for a comparison with a tolerance.
+    /// 1.1 is a tenth above 1, not slightly more.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -76,8 +76,8 @@ impl FiniteNumber {
         ratio.copysign(self.0)
     }
 
-    /// `factor` times this number without its sign, over the target, in whole numbers; `None` for one that is
-    /// too large.
+    /// `factor` times this number without its sign, divided by the target, in whole numbers; `None` for a quotient that
+    /// is too large.
     fn divided(self, factor: u64, target: MetricTarget) -> (Option<u128>, Option<u128>) {
         let Decimal { digits, exponent } = self.decimal();
         let product = u128::from(digits) * u128::from(factor);
@@ -91,7 +91,7 @@ impl FiniteNumber {
         }
     }
 
-    /// The number as Prometheus prints it: the shortest decimal that is read as the same number.
+    /// The number in Prometheus' notation: the shortest decimal that parses to the same number.
     fn decimal(self) -> Decimal {
         let text = format!("{:e}", self.0.abs());
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -106,20 +106,20 @@ impl FiniteNumber {
 }
 
 impl MetricTarget {
-    /// A target in billionths, if it is one: above zero, and not above the largest quantity.
+    /// Creates a target in billionths; `None` unless it is above zero and at most the maximum quantity.
     #[must_use]
     pub fn from_billionths(billionths: u128) -> Option<MetricTarget> {
-        NonZeroU128::new(billionths).filter(|it| it.get() <= LARGEST).map(MetricTarget)
+        NonZeroU128::new(billionths).filter(|it| it.get() <= MAX_TARGET).map(MetricTarget)
     }
 
-    /// The number in billionths.
+    /// The target in billionths.
     #[must_use]
     pub fn billionths(self) -> u128 {
         self.0.get()
     }
 }
 
-/// As Prometheus prints it.
+/// Prometheus' notation.
 impl fmt::Display for FiniteNumber {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 != 0.0 && !(1e-6..1e21).contains(&self.0.abs()) {
@@ -130,7 +130,7 @@ impl fmt::Display for FiniteNumber {
     }
 }
 
-/// In decimal, with any suffix that it was written with resolved.
+/// Decimal notation, without a suffix.
 impl fmt::Display for MetricTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, fraction) = (self.0.get() / BILLION, self.0.get() % BILLION);
@@ -157,7 +157,7 @@ mod tests {
         for (sample, factor, of, expected) in [
             (50.0, 8, target(3 * BILLION), 134),
             (304.0, 1, target(50 * BILLION), 7),
-            // In binary, 0.07 / 7 * 100 is a little more than one.
+            // In binary, 0.07 / 7 * 100 is slightly more than one.
             (0.07, 100, target(7 * BILLION), 1),
             (0.1, 1, target(BILLION / 10), 1),
             (0.3, 1, target(BILLION / 10), 3),
@@ -180,7 +180,7 @@ mod tests {
             (-3.0, BILLION, 3, -1.0),
             (0.0, BILLION, 3, 0.0),
             (1e300, 1, 3, f64::INFINITY),
-            (1e-300, LARGEST, 3, 0.0),
+            (1e-300, MAX_TARGET, 3, 0.0),
         ] {
             let actual = number(sample).ratio(1, target(of), replicas);
             assert_eq!(actual.total_cmp(&ratio), std::cmp::Ordering::Equal, "{sample}: {actual}");
@@ -196,14 +196,14 @@ mod tests {
         }
         assert_eq!(number(2_147_483_647.0).scaled(1, target(BILLION)), most);
         for small in [f64::MIN_POSITIVE, 5e-324, 1e-30] {
-            assert_eq!(number(small).scaled(100, target(LARGEST)), 1, "{small}");
+            assert_eq!(number(small).scaled(100, target(MAX_TARGET)), 1, "{small}");
         }
     }
 
     #[test]
     fn a_target_is_above_zero_and_within_the_range_of_kubernetes() {
         assert_eq!(MetricTarget::from_billionths(0), None);
-        assert_eq!(MetricTarget::from_billionths(LARGEST + 1), None);
+        assert_eq!(MetricTarget::from_billionths(MAX_TARGET + 1), None);
         for (billionths, shown) in [(BILLION, "1"), (1, "0.000000001"), (1_500_000_000, "1.5")] {
             assert_eq!(target(billionths).to_string(), shown);
         }

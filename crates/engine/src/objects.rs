@@ -1,6 +1,6 @@
-//! The slim form of the objects that policies act on: only the fields that decisions need.
+//! The slim form of the objects that policies change: only the fields that decisions need.
 //!
-//! Files or a cluster fill it; nothing here depends on which, and nothing here depends on a family. Data that only one
+//! Files or a cluster fill it. Nothing here depends on the origin of an object, or on a family. Data that only one
 //! family reads is in the state of that family.
 
 mod decision;
@@ -19,28 +19,28 @@ pub use pod::{LeftAlone, Node, Pod, QosAnnotations};
 /// The objects that all families read, by identity.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    /// The instant at which this state of the world was observed; `None` if it is only in files. All firings due
-    /// before it have been handled or missed.
+    /// The instant at which this state of the world was observed; `None` if the world comes from files. All firings due
+    /// before the instant have been handled or missed.
     pub seen_at: Option<Timestamp>,
-    /// The objects that are exempt from all policies. Parts of a world share it.
+    /// The objects that are exempt from all policies. Parts of a world share this set.
     pub exempt: Arc<Exemptions>,
     /// Objects with a `scale` subresource.
     pub workloads: BTreeMap<Identity, Workload>,
     /// Objects with bounds.
     pub autoscalers: BTreeMap<Identity, Autoscaler>,
-    /// Pods, or the templates that represent those of a workload.
+    /// Pods, or the templates that represent the pods of a workload.
     pub pods: BTreeMap<Identity, Pod>,
     /// Nodes, by name.
     pub nodes: BTreeMap<Arc<str>, Node>,
 }
 
-/// Anything with a `scale` subresource.
+/// An object with a `scale` subresource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Workload {
-    /// `spec.replicas` of its scale; `None` when it is unknown, as for a workload that a file
-    /// refers to but does not contain.
+    /// `spec.replicas` of the scale; `None` when it is unknown, as for a workload that a file refers to but does not
+    /// contain.
     pub replicas: Option<u32>,
-    /// `status.replicas` of its scale: the current replicas. `None` when the number is unknown; the desired replicas
+    /// `status.replicas` of the scale: the current replicas. `None` when the number is unknown; the desired replicas
     /// are then assumed.
     pub current: Option<u32>,
 }
@@ -55,7 +55,7 @@ pub struct Autoscaler {
 }
 
 impl Objects {
-    /// The same without pods and nodes.
+    /// A copy without pods and nodes.
     pub(crate) fn without_pods(&self) -> Objects {
         Objects {
             seen_at: self.seen_at,
@@ -67,7 +67,7 @@ impl Objects {
         }
     }
 
-    /// The number of a field of an object; `None` when it is unknown, or of a field that follows from its policy.
+    /// The number of a field of an object; `None` when it is unknown, or if the field follows from its policy.
     #[must_use]
     pub fn number(&self, object: &Identity, field: Field) -> Option<u32> {
         match field {
@@ -82,8 +82,8 @@ impl Objects {
         }
     }
 
-    /// Sets the initial number of a field; returns whether that was possible. It is not for a field that follows from
-    /// its policy, or of an object that is not here.
+    /// Sets the initial number of a field. Returns `false` if the field follows from its policy, or if the object is
+    /// absent.
     pub fn begin_with(&mut self, object: &Identity, field: Field, number: u32) -> bool {
         let place = match field {
             Field::Replicas => self.workloads.get_mut(object).map(|it| &mut it.replicas),

@@ -9,13 +9,13 @@ pub enum Occurrence {
     Superseded,
     /// A cron rule fired too long ago to be applied.
     Missed,
-    /// A behavior begins to decide, or a policy for levels.
+    /// A behavior or a QoS policy starts to apply.
     Opens,
-    /// A behavior or a policy ceases to decide, and no other opens in its place.
+    /// A behavior or a QoS policy ceases to apply, and no other opens in its place.
     Closes,
-    /// An autoscaler sets another number of replicas.
+    /// An autoscaler sets a different number of replicas.
     Scales,
-    /// A placement selects other clusters.
+    /// A placement selects different clusters.
     Selects,
     /// A unit of nodes is full, and pods go to later nodes or are pending.
     Overflows,
@@ -24,7 +24,7 @@ pub enum Occurrence {
 }
 
 impl Occurrence {
-    /// The verb.
+    /// The verb for the event.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

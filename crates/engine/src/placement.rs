@@ -1,4 +1,4 @@
-//! Placements: which clusters of the sets bound to a namespace are selected, by filters, taints and scores.
+//! Placements: select clusters of the sets bound to a namespace, by filters, taints and scores.
 
 mod begin;
 mod change_cause;

@@ -1,12 +1,12 @@
-//! The assumptions of a policy's turns without a cluster. Each family states its own, in a file `presumed` or in its
-//! `logic`.
+//! The assumptions of a policy's turns without a cluster. Each family states its own assumptions, in its file
+//! `presumed` or in its `logic`.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::Identity;
 
-/// Something that is taken for granted, in the order in which it is listed.
+/// A fact that is taken for granted, in the order in which facts are listed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Presumption {
     /// Lower ranks come first. Within one rank, the objects determine the order.
@@ -30,7 +30,7 @@ pub enum Consequence {
 }
 
 impl Presumption {
-    /// A sentence about these objects.
+    /// Creates a sentence about these objects.
     pub(crate) fn new<const COUNT: usize>(
         rank: u8,
         objects: [&Identity; COUNT],
@@ -46,18 +46,18 @@ impl Presumption {
         }
     }
 
-    /// Only the name of a node is known.
+    /// The assumption that a node of which only the name is known has no labels.
     pub(crate) fn node_without_labels(node: &Arc<str>) -> Self {
         let sentence = format!("Node {node} has no labels; it is not among the objects");
         Self::new(3, [], sentence).with_texts([node]).with_subject(format!("Node {node}"))
     }
 
-    /// The texts that order assumptions about the same objects.
+    /// The strings that order assumptions about the same objects.
     pub(crate) fn with_texts<const COUNT: usize>(self, texts: [&Arc<str>; COUNT]) -> Self {
         Self { texts: texts.into_iter().cloned().collect(), ..self }
     }
 
-    /// The same might be assumed for subjects other than this one, with which the sentence begins.
+    /// Sets the subject at the start of the sentence. Assumptions that differ only in the subject can be combined.
     pub(crate) fn with_subject(self, subject: String) -> Self {
         Self { subject: Some(subject), ..self }
     }
@@ -66,13 +66,13 @@ impl Presumption {
         Self { consequence, ..self }
     }
 
-    /// The beginning of its sentence, where the same may be assumed about others.
+    /// The subject at the start of the sentence; `None` if the assumption cannot be combined.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
     }
 
-    /// Its consequence for an object.
+    /// The consequence of the assumption for an object.
     #[must_use]
     pub fn consequence(&self) -> &Consequence {
         &self.consequence

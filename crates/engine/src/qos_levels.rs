@@ -1,4 +1,4 @@
-//! QoS levels of pods over time, from lists of policies with daily windows.
+//! QoS levels of pods over time, by lists of policies with daily windows.
 
 mod begin;
 mod decide;

@@ -1,30 +1,30 @@
-//! The scope of a turn: the objects that could not be fetched, so that the turn must not rely on them, and the
-//! objects that it covers if these are not all.
+//! The scope of a turn: the objects that could not be fetched, so that the turn must not rely on them, and the objects
+//! that the turn covers if it does not cover all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Identity;
 
-/// The objects that could not be fetched. All others are as the world has them; an object that is
-/// not in the world does not exist.
+/// The objects that could not be fetched. All other objects are as in the world, and an object that is absent from the
+/// world does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reach {
     unreachable: BTreeMap<Identity, Unreachable>,
     only: Option<Identity>,
 }
 
-/// The reason that an object is unknown, although it might exist. The text is for users.
+/// The reason that an object is unknown, although it might exist. The message is for users.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unreachable {
-    /// A cause that must be fixed: a missing permission, or a kind that the cluster does not serve.
+    /// A cause that the user must fix: a missing permission, or a kind that the cluster does not serve.
     Forbidden(Arc<str>),
-    /// Something transient, such as an API server that does not respond.
+    /// A transient cause, such as an API server that does not respond.
     Unknown(Arc<str>),
 }
 
 impl Unreachable {
-    /// The reason.
+    /// The message for users.
     #[must_use]
     pub fn message(&self) -> &Arc<str> {
         match self {
@@ -34,31 +34,31 @@ impl Unreachable {
 }
 
 impl Reach {
-    /// Everything could be fetched.
+    /// Every object could be fetched.
     #[must_use]
     pub fn everything() -> Reach {
         Reach::default()
     }
 
-    /// Everything but this object.
+    /// Every object except this one could be fetched.
     #[must_use]
     pub fn without(object: Identity, why: Unreachable) -> Reach {
         Reach { unreachable: BTreeMap::from([(object, why)]), only: None }
     }
 
-    /// Of all the objects that the policy sets something of, only this one.
+    /// Covers only this object of a policy that sets fields of several objects.
     #[must_use]
     pub fn only(object: Identity) -> Reach {
         Reach { unreachable: BTreeMap::new(), only: Some(object) }
     }
 
-    /// The only object that the turn is about; `None` when it is about all that the policy sets something of.
+    /// The only object that the turn covers; `None` if it covers all objects of the policy.
     #[must_use]
     pub fn only_object(&self) -> Option<&Identity> {
         self.only.as_ref()
     }
 
-    /// The reason that an object could not be fetched, if it could not.
+    /// The reason that an object could not be fetched; `None` if it could.
     #[must_use]
     pub fn lacks(&self, object: &Identity) -> Option<&Unreachable> {
         self.unreachable.get(object)

@@ -7,28 +7,28 @@ use jiff::Timestamp;
 
 use crate::{Exempt, Value};
 
-/// A requested value.
+/// A value that a policy requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Requested {
-    /// The value.
+    /// The requested value.
     pub value: Value,
-    /// The instant from which it is requested, if that is known.
+    /// The instant from which the value is requested; `None` if it is unknown.
     pub since: Option<Timestamp>,
-    /// The instant at which the policy set it; `None` if that is unknown, or if the policy sets it again after each
-    /// change.
+    /// The instant at which the policy set the value; `None` if that is unknown, or if the policy sets the value again
+    /// after each change.
     pub applied: Option<Timestamp>,
 }
 
 /// The reason that a policy requests no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inactive {
-    /// None of its rules names the field.
+    /// No rule of the policy names the field.
     NotNamed,
     /// All rules that name the field are suspended.
     Suspended,
     /// No rule that names the field has fired since it was created or edited.
     NotFired,
-    /// A query of an autoscaler has no usable answer, and the autoscaler has set nothing yet.
+    /// A query of an autoscaler has no usable sample, and the autoscaler has set nothing yet.
     NoAnswer,
     /// The target, or its current value, is unknown.
     TargetUnknown,
@@ -37,7 +37,7 @@ pub enum Inactive {
 }
 
 impl Inactive {
-    /// As it is written in JSON.
+    /// The code in JSON.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Self::NotNamed => "not-named",

@@ -14,44 +14,44 @@ use crate::{Family, Field, Identity, Inactive, PolicyName, Value};
 /// The request of one policy for one field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// The policy.
+    /// The requesting policy.
     pub policy: PolicyName,
-    /// The requested value, or why there is none.
+    /// The requested value, or the reason that the policy requests none.
     pub value: Result<Value, Inactive>,
-    /// The instant from which it is requested, if that is known.
+    /// The instant from which the value is requested; `None` if it is unknown.
     pub since: Option<Timestamp>,
-    /// The instant at which the policy set it; `None` if that is unknown, or if the policy sets it again after each
-    /// change.
+    /// The instant at which the policy set the value; `None` if that is unknown, or if the policy sets the value again
+    /// after each change.
     pub applied: Option<Timestamp>,
 }
 
-/// A request, and whether it wins.
+/// A request, and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RankedRequest {
-    /// The request.
+    /// The ranked request.
     pub request: Request,
     /// Whether it wins.
     pub outcome: RequestOutcome,
 }
 
-/// Whether a request wins, and why.
+/// Whether a request wins, with the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RequestOutcome {
     /// The request wins.
     Won(WinReason),
-    /// The policy that wins requests the same value.
+    /// The winning policy requests the same value.
     Equal {
-        /// The other policy.
+        /// The winning policy.
         to: PolicyName,
     },
-    /// Another policy wins.
+    /// A different policy wins.
     Lost {
-        /// The other policy.
+        /// The winning policy.
         to: PolicyName,
-        /// The reason that the other policy wins.
+        /// The reason that the winning policy precedes.
         because: Precedence,
     },
-    /// The request would win, but another field manager has set the field.
+    /// The request would win, but a different field manager has set the field.
     Replaced,
     /// The policy requests no value.
     Inactive(Inactive),
@@ -62,44 +62,45 @@ pub enum RequestOutcome {
 pub enum WinReason {
     /// No other policy requests the field.
     OnlyRequest,
-    /// The field has its value.
+    /// The field has the requested value.
     HasValue,
     /// The request is the latest one, and the current value is unknown.
     Latest,
 }
 
-/// The reason that one request precedes another one.
+/// The reason that one request precedes a second one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precedence {
     /// The request was applied later.
     Later,
-    /// Both are of the same instant, and its policy has its turn after the other one.
+    /// Both requests are of the same instant, and the policy has the later turn.
     LastTurn,
-    /// Its policy sets the value again after each change.
+    /// The policy sets the value again after each change.
     SetsAgain,
-    /// The request was applied last, regardless of the instant from which it is requested.
+    /// The request was applied last, regardless of the instant from which the value is requested.
     AppliedLast,
-    /// The field has its value. The field manager that set it is unknown.
+    /// The field has the requested value. The field manager that set the value is unknown.
     HasValue,
 }
 
-/// The current value of a field, and the policy that has set it, if one has.
+/// The current value of a field, and the policy that has set it; `None` if no policy has.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentValue<'a> {
-    /// The value, if it is known.
+    /// The value; `None` if it is unknown.
     pub value: Option<&'a Value>,
-    /// The policy.
+    /// The policy that has set the value.
     pub by: Option<&'a PolicyName>,
 }
 
 /// Ranks the requests of one field, the winner first.
 ///
-/// The policy that has set the current value wins. If that is unknown, the last request for the current value wins. If
-/// there is none, the latest request would win; of several at one instant, the one whose policy has its turn last.
+/// The policy that has set the current value wins. If that policy is unknown, the last request for the current value
+/// wins. If no policy requests the current value, the latest request would win; of several at one instant, the one
+/// whose policy has the last turn.
 #[must_use]
 pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedRequest> {
     let has_value = |it: &Request| held.value.is_some_and(|value| it.value.as_ref() == Ok(value));
-    // A firing may have been applied late, after a later one of another policy.
+    // A firing may have been applied late, after a later firing of a different policy.
     let last_with_value = || {
         let all = requests.iter().filter(|it| has_value(it));
         all.max_by_key(|it| (it.date(), &it.policy)).map(|it| &it.policy)
@@ -146,7 +147,7 @@ pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedReq
 }
 
 impl Request {
-    /// The instant at which the request was applied, as far as that is known.
+    /// The instant at which the request was applied; `None` if it is unknown.
     fn date(&self) -> Option<Timestamp> {
         self.applied.or(self.since)
     }
@@ -158,8 +159,8 @@ impl Request {
 }
 
 impl Precedence {
-    /// The reason that a request precedes another one. Whether its policy has set the field may be assumed from the
-    /// value only.
+    /// The reason that one request precedes a second one. `is_assumed` states whether only the value indicates that the
+    /// policy has set the field.
     fn between(first: &Request, other: &Request, is_assumed: bool) -> Precedence {
         let dates = first.date().zip(other.date());
         let is_of_family = first.policy.family == other.policy.family;
@@ -179,7 +180,7 @@ impl Precedence {
         }
     }
 
-    /// As it is written in JSON.
+    /// The code in JSON.
     fn code(self) -> &'static str {
         match self {
             Self::Later => "later",
@@ -192,7 +193,7 @@ impl Precedence {
 }
 
 impl RequestOutcome {
-    /// As it is written in JSON and in text.
+    /// The name in JSON and in text output.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -204,7 +205,7 @@ impl RequestOutcome {
         }
     }
 
-    /// The reason, as it is written in JSON.
+    /// The code of the reason in JSON.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -249,7 +250,7 @@ impl fmt::Display for RequestOutcome {
 }
 
 impl Family {
-    /// Whether its policies set a value again that another field manager has replaced.
+    /// Whether the family's policies set a value again after a different field manager has replaced it.
     #[must_use]
     pub fn writes_again(self) -> bool {
         of_family!(self, F => F::WRITES_AGAIN)
@@ -257,7 +258,7 @@ impl Family {
 }
 
 impl World {
-    /// The request of a policy for a field of an object at an instant; `None` if it never sets that field.
+    /// The request of a policy for a field of an object at an instant; `None` if the policy never sets that field.
     #[must_use]
     pub fn request(
         &self,
@@ -267,7 +268,7 @@ impl World {
     ) -> Option<Request> {
         let reference = self.target_of(policy);
         let is_target = reference.as_ref().is_some_and(|it| {
-            it.target.identity() == object && Field::of_target(&it.target).contains(&field)
+            it.target.identity() == object && Field::for_target(&it.target).contains(&field)
         });
         if !is_target {
             return None;

@@ -1,4 +1,4 @@
-//! Scheduled capacity: a number over time, from behaviors that are open or closed.
+//! Scheduled capacity: publishes a number over time, by behaviors that are open or closed.
 
 mod begin;
 mod decide;

@@ -1,5 +1,4 @@
-//! The schedules of policies, one for each rule of any family: what follows from time alone, and the effect of clock
-//! changes.
+//! The schedules of policies, one for each rule of any family: the effects of time alone, and of clock changes.
 
 use std::sync::Arc;
 
@@ -24,23 +23,23 @@ pub enum Schedule {
 pub struct RuleSchedule {
     /// The name of the rule.
     pub rule: Arc<str>,
-    /// Its position in the spec, from 0.
+    /// The position of the rule in the spec, from 0.
     pub position: u32,
-    /// Whether it does nothing: it is suspended or disabled.
+    /// Whether the rule has no effect because it is suspended or disabled.
     pub is_off: bool,
     /// The firings or the windows of the rule.
     pub schedule: Schedule,
-    /// Where of several that are open the highest priority decides, and the order only among equals: the priority,
-    /// and what it sets.
+    /// The priority of the rule and its value, for a policy whose open rule with the highest priority applies and whose
+    /// order decides only among equals.
     pub ranked: Option<(i32, u32)>,
-    /// The number that it requests, to compare with those of other rules of its policy; `None` if there are several.
+    /// The number that the rule requests, for a comparison with other rules of the policy; `None` for several numbers.
     pub requested_value: Option<i64>,
-    /// The values that it sets when it fires, as far as they are known in advance.
+    /// The values that the rule sets when it fires, if they are known in advance.
     pub sets: Vec<(Field, u32)>,
 }
 
 impl RuleSchedule {
-    /// The zone it follows.
+    /// The time zone of the schedule.
     #[must_use]
     pub fn zone(&self) -> Zone {
         match &self.schedule {
@@ -49,13 +48,13 @@ impl RuleSchedule {
         }
     }
 
-    /// Whether it fires or is open in `[from, to)`.
+    /// Whether the rule fires or is open in `[from, to)`.
     #[must_use]
     pub fn applies_within(&self, from: Timestamp, to: Timestamp) -> bool {
         self.is_open(from) || self.begins(from, to).next().is_some()
     }
 
-    /// The last instant at which it fired, opened or closed, at an instant or before.
+    /// The last instant, at or before the given one, at which the rule fired, opened or closed.
     #[must_use]
     pub fn last(&self, at: Timestamp) -> Option<Timestamp> {
         match &self.schedule {
@@ -64,7 +63,7 @@ impl RuleSchedule {
         }
     }
 
-    /// Whether it is open at an instant; never for one that fires.
+    /// Whether the rule is open at an instant; always `false` for firings.
     #[must_use]
     pub fn is_open(&self, at: Timestamp) -> bool {
         match &self.schedule {
@@ -73,7 +72,7 @@ impl RuleSchedule {
         }
     }
 
-    /// The instants at which it fires or opens in `[from, to)`, in order.
+    /// The instants at which the rule fires or opens in `[from, to)`, in order.
     #[must_use]
     pub fn begins(
         &self,
@@ -88,7 +87,7 @@ impl RuleSchedule {
         }
     }
 
-    /// The days of a month, as bits 1 to 31, on which it fires or opens, and on which it closes.
+    /// The days of a month, as bits 1 to 31, on which the rule fires or opens, and on which it closes.
     #[must_use]
     pub fn days_of_month(&self, year: i16, month: i8) -> [u32; 2] {
         match &self.schedule {
@@ -97,7 +96,7 @@ impl RuleSchedule {
         }
     }
 
-    /// Whether it is the same every week.
+    /// Whether the schedule is the same every week.
     #[must_use]
     pub fn repeats_weekly(&self) -> bool {
         match &self.schedule {
@@ -106,7 +105,7 @@ impl RuleSchedule {
         }
     }
 
-    /// The instant at which it closes after an instant; `None` for one that fires.
+    /// The instant at which the rule closes after an instant; `None` for firings.
     #[must_use]
     pub fn closes(&self, after: Timestamp) -> Option<Timestamp> {
         let Schedule::Windows(windows) = &self.schedule else { return None };
@@ -114,13 +113,13 @@ impl RuleSchedule {
         changes.into_iter().find(|it| !it.opens).map(|it| it.at)
     }
 
-    /// Whether it is open for some time, rather than fires.
+    /// Whether the rule has windows rather than firings.
     #[must_use]
     pub fn has_windows(&self) -> bool {
         matches!(self.schedule, Schedule::Windows(_))
     }
 
-    /// The effects of clock changes in `[from, to)` on it.
+    /// The effects of clock changes in `[from, to)` on the schedule.
     pub(crate) fn clock_effects(&self, from: Timestamp, to: Timestamp) -> Vec<RuleClockEffect> {
         let effects: Vec<ClockEffect> = match &self.schedule {
             Schedule::Firings(firings) => firings.clock_effects(from, to).collect(),

@@ -1,6 +1,6 @@
-//! The interface of a family: the methods that each one implements, and the data that it may read.
+//! The interface of a family: the methods that each family implements, and the data that it may read.
 //!
-//! Nothing here depends on a family, and no family depends on another one. The list of families is in `families`.
+//! Nothing here depends on a family, and families do not depend on each other. The list of families is in `families`.
 
 mod family;
 mod influence;

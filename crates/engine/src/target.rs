@@ -7,14 +7,14 @@ use crate::Identity;
 /// The object that a policy scales, which determines the fields it may set.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
-    /// Anything with a `scale` subresource: its replicas are set.
+    /// An object with a `scale` subresource: the policy sets its replicas.
     Workload(Identity),
-    /// A `FederatedHPA` or `HorizontalPodAutoscaler`: its bounds are set.
+    /// A `FederatedHPA` or `HorizontalPodAutoscaler`: the policy sets its bounds.
     Autoscaler(Identity),
 }
 
 impl Target {
-    /// The name of the object.
+    /// The identity of the target.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         match self {
@@ -23,12 +23,11 @@ impl Target {
     }
 }
 
-/// A target as a policy refers to it.
+/// A policy's reference to its target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TargetReference {
-    /// The object that is scaled.
+    /// The target object.
     pub target: Target,
-    /// The `apiVersion` in which the policy names it. Decisions do not depend on it; requests to the
-    /// API server do.
+    /// The `apiVersion` in the reference. Requests to the API server depend on it; decisions do not.
     pub api_version: Arc<str>,
 }

@@ -1,9 +1,9 @@
 //! One policy's turn: gather and decide, then let the caller apply the actions, then settle.
 //!
 //! This is the whole loop, except for the writes. [`open`] gathers and decides; its actions are in the [`OpenTurn`].
-//! Between that and [`OpenTurn::close`], a controller writes to an API server, a forecast to its world ([`take`]), and
-//! a test to any double. The result contains the due time of the next turn, the records, and the fields that were set,
-//! with their reasons.
+//! The caller then applies the actions before [`OpenTurn::close`]: a controller writes to an API server, a forecast to
+//! its world ([`take`]), and a test to any double. The result contains the instant of the next turn, the records, and
+//! the fields that were set, with their reasons.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ pub struct OpenTurn {
 /// The result of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The actions, with their outcomes.
+    /// The actions, each with its outcome.
     pub done: Vec<(Action, Outcome)>,
     /// The records, one entry each: for Events, metrics and logs.
     pub recorded: Vec<Recorded>,
-    /// The fields that were set, whether or not they had the value before.
+    /// The fields with the desired value, even if no write changed them.
     pub effects: Vec<Effect>,
     /// The instant of the policy's next turn.
     pub wake_at: Option<Timestamp>,
@@ -40,8 +40,7 @@ pub struct Turn {
 /// A field that a policy has set.
 pub type Effect = crate::seam::Effect<EffectReason>;
 
-/// Opens the turn of a policy. `None` when the world has no such policy, or nothing of it can be
-/// used.
+/// Opens the turn of a policy. `None` if the world does not contain the policy, or if no part of the policy is usable.
 #[must_use]
 pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -> Option<OpenTurn> {
     let identity = &policy.identity;
@@ -62,8 +61,9 @@ fn opened<F: WorldFamily>(
     Some(PolicyDecision { policy, decision })
 }
 
-/// A turn that skips everything due up to `until`, because everything was stopped then: this is recorded, and never
-/// made up for. `None` for a policy that changes nothing by itself; it has its normal turns.
+/// A turn that skips every firing due up to `until`, because everything was stopped then. The firings are recorded as
+/// stopped, and never applied later. `None` for a policy that changes no object by itself; that policy has its normal
+/// turns.
 pub fn skip_stopped(
     world: &mut World,
     policy: &PolicyName,
@@ -90,7 +90,7 @@ fn skipped<F: WorldFamily>(
     Some(Turn::new::<F>(Vec::new(), settlement))
 }
 
-/// A whole turn in which the world carries the actions out.
+/// Runs a whole turn in which the world applies the actions.
 pub fn take(world: &mut World, policy: &PolicyName, now: Timestamp) -> Option<Turn> {
     of_family!(policy.family, F => taken::<F>(world, &policy.identity, now))
 }
@@ -108,7 +108,7 @@ fn settled<F: WorldFamily>(
     outcomes: Vec<Outcome>,
     times: Times,
 ) -> Turn {
-    // Settling only needs the outcomes of the actions.
+    // The settlement requires only the outcomes of the actions.
     let actions = open.decision.take_actions();
     let settlement = F::settle(F::view_mut(world).state, policy, open, &outcomes, times);
     Turn::new::<F>(actions.into_iter().zip(outcomes).collect(), settlement)
@@ -136,7 +136,7 @@ impl OpenTurn {
         self.at
     }
 
-    /// The actions to carry out; closing the turn takes one outcome for each.
+    /// The actions to apply; closing the turn requires one outcome for each action.
     #[must_use]
     pub fn actions(&self) -> &[Action] {
         of_family!(self.policy.family, F => {
@@ -150,22 +150,22 @@ impl OpenTurn {
         of_family!(self.policy.family, F => F::deadline(self.decision.get::<F>()?))
     }
 
-    /// The decision.
+    /// The decision of the turn.
     #[must_use]
     pub fn decision(&self) -> &OpenDecision {
         &self.decision
     }
 
-    /// The decision, for tests that inject a fault into it.
+    /// The mutable decision, for tests that inject a fault.
     pub fn decision_mut(&mut self) -> &mut OpenDecision {
         &mut self.decision
     }
 
     /// Settles the turn in the world, given the outcome of each action.
     ///
-    /// The policy may have been edited since the turn was opened. The policy at that time settles the memory, and the
-    /// next turn carries it over. The next wake is computed from the opening, so that anything due since then gets
-    /// its turn immediately.
+    /// The policy may have been edited since the turn was opened. The policy at the opening settles the policy state,
+    /// and the next turn carries it over. The next turn is computed from the opening, so that a firing due since then
+    /// gets its turn immediately.
     pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
         of_family!(self.policy.family, F => self.closed::<F>(world, outcomes, now))
     }

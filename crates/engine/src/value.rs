@@ -1,4 +1,4 @@
-//! The value of an object's field: a number, a text, names, numbers by name, or nothing at all.
+//! The value of an object's field: a number, a string, names, numbers by name, or nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,20 +7,20 @@ use std::sync::Arc;
 /// The value of a field. Ordered, so that output is in order; cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Value {
-    /// A number of replicas, a bound, or what a schedule publishes.
+    /// A number of replicas, a bound, or the number that a schedule publishes.
     Number(u32),
-    /// A text, such as the name of a level.
+    /// A string, such as the name of a level.
     Text(Arc<str>),
     /// Names, such as those of clusters.
     Names(Arc<BTreeSet<Arc<str>>>),
     /// A number by name, such as the pods of each unit.
     Numbers(Arc<BTreeMap<Arc<str>, u32>>),
-    /// The field is not there, as of a pod without a level. That is not the same as unknown.
+    /// The field is absent, as for a pod without a level. This differs from an unknown value.
     Nothing,
 }
 
 impl Value {
-    /// A text.
+    /// Creates a string value.
     #[must_use]
     pub fn text(text: &str) -> Value {
         Value::Text(Arc::from(text))
@@ -39,7 +39,7 @@ impl Value {
         Value::Numbers(Arc::new(named_numbers.collect()))
     }
 
-    /// The number, if it is one.
+    /// The number; `None` for other values.
     #[must_use]
     pub fn number(&self) -> Option<u32> {
         match self {
@@ -55,7 +55,7 @@ impl From<u32> for Value {
     }
 }
 
-/// For users: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list or nothing.
+/// The value for users: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list or nothing.
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |formatter: &mut fmt::Formatter<'_>, items: Vec<String>| {

@@ -1,7 +1,7 @@
-//! The inputs of all decisions: policies, and the slim form of the objects they act on.
+//! The inputs of all decisions: policies, and the slim form of the objects that the policies change.
 //!
 //! Files or a cluster fill it, through the same [`Slim`] forms, and nothing else depends on the origin of an object.
-//! Each family's `gather` determines the parts on which a decision depends.
+//! Each family's `gather` determines the inputs of a decision.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::{
 };
 
 impl World {
-    /// Every policy, including invalid ones, in the order of their names.
+    /// Every policy, including invalid policies, in the order of their names.
     pub fn policies(&self) -> impl Iterator<Item = PolicyName> {
         Family::ALL.into_iter().flat_map(
             |family| of_family!(family, F => names(F::state_in(self).policies.keys(), family)),
         )
     }
 
-    /// The reads and writes of a policy; nothing for an invalid one.
+    /// The reads and writes of a policy; empty for an invalid policy.
     #[must_use]
     pub fn footprint(&self, policy: &PolicyName) -> Footprint {
         of_family!(policy.family, F => F::footprint(self.view(), &policy.identity).unwrap_or_default())
@@ -38,7 +38,7 @@ impl World {
         of_family!(policy.family, F => F::is_armed(self.view(), &policy.identity))
     }
 
-    /// The object that must be fetched before a policy's turn, if there is one.
+    /// The object that must be fetched before a policy's turn; `None` if nothing must be fetched.
     #[must_use]
     pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {
         of_family!(policy.family, F => F::target(self.view(), &policy.identity))
@@ -57,7 +57,7 @@ impl World {
         is_selection.then(|| placement::why_unknown(self.view(), object)).flatten()
     }
 
-    /// The reason that a policy is not applied, if it or its target is exempt.
+    /// The reason that a policy is not applied; `None` unless the policy or its target is exempt.
     #[must_use]
     pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
         let target = self.target_of(policy);
@@ -65,8 +65,7 @@ impl World {
         Exempt::for_policy(&self.objects.exempt, &policy.identity, target)
     }
 
-    /// The zones a policy's schedules are written in, each with the name of its rule; without a name
-    /// it is that of the whole policy.
+    /// The time zones of a policy's schedules, each with the name of its rule; `None` for the zone of the whole policy.
     #[must_use]
     pub fn zones_of(&self, policy: &PolicyName) -> Vec<(Option<Arc<str>>, Zone)> {
         of_family!(policy.family, F => F::zones(self.view(), &policy.identity))
@@ -91,26 +90,25 @@ impl World {
         in_force.flat_map(|it| it.clock_effects(from, to)).collect()
     }
 
-    /// The selectors of a policy that select no object, although the world has some.
+    /// The selectors of a policy that select no object, although the world contains objects of the kind.
     #[must_use]
     pub fn unmatched(&self, policy: &PolicyName) -> Vec<Unmatched> {
         of_family!(policy.family, F => F::unmatched(self.view(), &policy.identity))
     }
 
-    /// The scores that a policy ranks by and that have ended.
+    /// The expired scores that a policy ranks by.
     #[must_use]
     pub fn ended_scores(&self, policy: &PolicyName, at: Timestamp) -> Vec<EndedScore> {
         of_family!(policy.family, F => F::ended_scores(self.view(), &policy.identity, at))
     }
 
-    /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
-    /// spec.
+    /// The verdict on every rule of a policy after its turns until `now`, in the order of the spec.
     #[must_use]
     pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<RuleExplanation> {
         of_family!(policy.family, F => F::explain(self.view(), &policy.identity, None, now))
     }
 
-    /// The same, as far as an object is concerned that the policy sets something of.
+    /// The verdicts for one of the objects whose fields the policy sets.
     #[must_use]
     pub fn explain_object(
         &self,
@@ -121,7 +119,7 @@ impl World {
         of_family!(policy.family, F => F::explain(self.view(), &policy.identity, Some(object), now))
     }
 
-    /// The divisions of a policy's value, if it is divided.
+    /// The divisions of a policy's value; empty if the value is not divided.
     #[must_use]
     pub fn divisions(&self, policy: &PolicyName) -> Vec<Division> {
         of_family!(policy.family, F => F::divisions(self.view(), &policy.identity))
@@ -133,13 +131,13 @@ impl World {
         of_family!(policy.family, F => F::EXPLAINS_PARTS)
     }
 
-    /// Whether the decision of a policy changes once it is applied.
+    /// Whether the decision of a policy changes after it is applied.
     #[must_use]
     pub fn feeds_back(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::FEEDS_BACK)
     }
 
-    /// The decision of a policy if it were repeated, where that differs.
+    /// The decision of an additional turn; `None` if it equals the last decision.
     #[must_use]
     pub fn decides_otherwise(
         &self,
@@ -161,7 +159,7 @@ impl World {
         of_family!(policy.family, F => F::selects(self.view(), &policy.identity, pod))
     }
 
-    /// The maximum number of replicas that a policy can set for a workload, if it sets any.
+    /// The maximum number of replicas that a policy can set for a workload; `None` if it sets none.
     #[must_use]
     pub fn replica_maximum(&self, policy: &PolicyName) -> Option<ReplicaMaximum> {
         of_family!(policy.family, F => F::replica_maximum(self.view(), &policy.identity))
@@ -173,7 +171,7 @@ impl World {
         of_family!(policy.family, F => F::reacts_to_changes(self.view(), &policy.identity, now))
     }
 
-    /// The number of rules of a policy, if its direction selects one of them and no rule lasts.
+    /// The number of rules of a policy if its direction selects one of them and no rule lasts; otherwise `None`.
     #[must_use]
     pub fn alternating_rules(&self, policy: &PolicyName) -> Option<usize> {
         of_family!(policy.family, F => F::alternating_rules(self.view(), &policy.identity))
@@ -185,26 +183,27 @@ impl World {
         of_family!(policy.family, F => F::presumptions(self.view(), &policy.identity))
     }
 
-    /// The objects that a policy has another turn after if another one changes them.
+    /// The objects whose changes by other policies cause an additional turn of a policy.
     #[must_use]
     pub fn follows(&self, policy: &PolicyName) -> Vec<Identity> {
         of_family!(policy.family, F => F::follows(self.view(), &policy.identity))
     }
 
-    /// The instant of another turn of a policy, because another policy has just changed an object that it follows, if
-    /// that matters to it.
+    /// The instant of an additional turn of a policy, because a different policy has just changed an object that it
+    /// follows; `None` if the change does not affect it.
     #[must_use]
     pub fn follows_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         of_family!(policy.family, F => F::follows_target(self.view(), &policy.identity, now))
     }
 
-    /// The instant of another turn of a policy whose target is not watched, if changes of the target matter.
+    /// The instant of an additional turn of a policy whose target is not watched; `None` if changes of the target do
+    /// not affect the policy.
     #[must_use]
     pub fn rereads_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         of_family!(policy.family, F => F::rereads_target(self.view(), &policy.identity, now))
     }
 
-    /// The policies that may decide otherwise because this one has just set something that is not their target.
+    /// The policies whose decision may change because this policy has just set a value that is not of their target.
     pub(crate) fn influenced_by(&self, policy: &PolicyName) -> impl Iterator<Item = PolicyName> {
         let family = policy.family;
         let influenced = of_family!(family, F => F::influenced_by(self.view(), &policy.identity));
@@ -223,8 +222,8 @@ impl World {
         })
     }
 
-    /// The policies whose decisions may change because an object that they read, other than a policy, is new, was
-    /// edited or is gone. The caller of an edit calls this before and after the edit, because the readers can differ.
+    /// The policies whose decisions may change because an object that they read, other than a policy, was created,
+    /// edited or deleted. The caller of an edit calls this before and after the edit, because the readers can differ.
     pub fn readers_of_object(&self, changed: &Identity) -> impl Iterator<Item = PolicyName> {
         Family::ALL.into_iter().flat_map(|family| {
             let readers = of_family!(family, F => F::readers_of_object(self.view(), changed));
@@ -232,15 +231,15 @@ impl World {
         })
     }
 
-    /// Whether a decision about a policy may take longer than a millisecond. It is then the same in a part of the
-    /// world with this policy alone.
+    /// Whether a decision about a policy may take longer than a millisecond. The decision is then the same in a part of
+    /// the world with this policy alone.
     #[must_use]
     pub fn is_costly(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::is_costly(self.view(), &policy.identity))
     }
 
     /// Detects values of a policy that other field managers have replaced, given their known changes of its target
-    /// (`foreign`). Each new one is returned once.
+    /// (`foreign`). Each new replacement is returned once.
     pub fn detect_undone(
         &mut self,
         policy: &PolicyName,
@@ -269,7 +268,7 @@ impl World {
         });
     }
 
-    /// Removes an object that policies act on.
+    /// Removes an object that policies change.
     pub fn remove(&mut self, object: &Identity) {
         self.objects.workloads.remove(object);
         self.objects.autoscalers.remove(object);
@@ -282,7 +281,7 @@ impl World {
         }
     }
 
-    /// A world with only the given policies and what they read and write.
+    /// A world with only the given policies, and the objects that these read and write.
     #[must_use]
     pub fn part(&self, policies: &[PolicyName]) -> World {
         let mut part = World::default();
@@ -304,7 +303,7 @@ impl World {
         part
     }
 
-    /// The same, with an object that none of them may have anything to do with.
+    /// A part of the world with an additional object that none of the policies may read or write.
     #[must_use]
     pub fn part_with(&self, policies: &[PolicyName], object: &Identity) -> World {
         let mut part = self.part(policies);
@@ -312,7 +311,7 @@ impl World {
         part
     }
 
-    /// Adds what policies act on to a part, if it is here.
+    /// Adds an object that policies change to a part, if the world contains it.
     fn add_object(&self, object: &Identity, part: &mut World) {
         let workload = self.objects.workloads.get_key_value(object);
         part.objects.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));

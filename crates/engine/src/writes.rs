@@ -1,6 +1,6 @@
 //! The fields of objects in a world, and the effects of actions on them.
 //!
-//! A field or an action may be of one family only; this module locates its value.
+//! A field or an action may belong to one family only; this module locates its value.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{Action, Field, Identity, Outcome, Value};
 use crate::{placement, qos_levels, units};
 
 impl Field {
-    /// The value of this field of an object in the world; `None` when it is unknown.
+    /// The value of a field of an object in the world; `None` when it is unknown.
     #[must_use]
     pub fn read(self, world: &World, object: &Identity) -> Option<Value> {
         let number = match self {
@@ -39,8 +39,8 @@ impl Field {
         number.map(Value::Number)
     }
 
-    /// The value of this field of an object while no policy sets it: what a policy has set stays, but a level is the one of
-    /// the pod's user again. `None` when it is unknown, or when there is none without a policy.
+    /// The value of a field of an object while no policy sets it: a value that a policy has set stays, but a level
+    /// returns to the original level. `None` when the value is unknown, or does not exist without a policy.
     #[must_use]
     pub fn without_policy(self, world: &World, object: &Identity) -> Option<Value> {
         match self {
@@ -55,11 +55,11 @@ impl Field {
 }
 
 impl World {
-    /// Carries out an action like an API server that never fails.
+    /// Applies an action like an API server that never fails.
     pub fn apply(&mut self, action: &Action) -> Outcome {
         match action {
             Action::Publish { schedule, value } => {
-                // A published number is the policy's memory; closing the turn stores it.
+                // A published number is the policy state; closing the turn stores it.
                 present(self.scheduled_capacity.policies.get(schedule), schedule, |object| {
                     let is_so = object.memory.is_some_and(|before| before.value == *value);
                     if is_so { Outcome::Unchanged } else { Outcome::Done }
@@ -67,7 +67,7 @@ impl World {
             }
             Action::SetReplicas { target, replicas } => {
                 present(self.objects.workloads.get_mut(target), target, |workload| {
-                    // Without a cluster, the workload is assumed to follow immediately.
+                    // Without a cluster, the workload is assumed to reach its replicas immediately.
                     workload.current = None;
                     replace(&mut workload.replicas, Some(*replicas))
                 })
@@ -135,7 +135,7 @@ impl World {
                 let scheduling = self.units.extra.scheduling.as_ref();
                 scheduling.is_none_or(|it| {
                     it.is_settled(
-                        units::Replicas::of_objects(&self.objects, &self.units.extra),
+                        units::Replicas::from_objects(&self.objects, &self.units.extra),
                         *at,
                     )
                 })

@@ -31,7 +31,7 @@ pub(crate) fn check_write(
     violations.unless(!is_left_alone || firings.is_empty(), || {
         format!("{firings:?} are applied, and others that are due are not")
     });
-    for field in Field::of_target(&input.policy.target) {
+    for field in Field::for_target(&input.policy.target) {
         check_field(violations, input, *field, &firings);
     }
 }

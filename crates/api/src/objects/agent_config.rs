@@ -61,8 +61,8 @@ pub(crate) fn policy_schema() -> Json {
             "selector": selector_schema(),
             "targetQoSLevel": {
                 "type": "integer", "nullable": true,
-                "minimum": almanac_engine::qos_levels::Level::LOWEST,
-                "maximum": almanac_engine::qos_levels::Level::HIGHEST
+                "minimum": almanac_engine::qos_levels::Level::MIN,
+                "maximum": almanac_engine::qos_levels::Level::MAX
             },
             "checkInterval": { "x-kubernetes-int-or-string": true, "nullable": true }
         }

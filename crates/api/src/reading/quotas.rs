@@ -97,7 +97,7 @@ impl ReadQuota {
 
 impl Hard {
     fn read(entry: &Entry) -> Option<Hard> {
-        let resource = Resource::of_quota(&entry.key)?;
+        let resource = Resource::from_quota_key(&entry.key)?;
         let unit = match resource {
             Resource::RequestsCpu | Resource::LimitsCpu => THOUSANDTH,
             Resource::RequestsMemory | Resource::LimitsMemory | Resource::Pods => WHOLE,

@@ -103,7 +103,7 @@ impl Term<'_> {
         {
             let world = &mut state.lock().world;
             world.objects.exempt =
-                Arc::new(Exemptions::of_namespaces(&options.process.exempt_namespaces));
+                Arc::new(Exemptions::for_namespaces(&options.process.exempt_namespaces));
             world.qos_levels.extra = AgentSettings {
                 config_namespace: Some(options.config_namespace.as_str().into()),
                 level_format: options.level_format,

@@ -127,7 +127,7 @@ impl Term<'_> {
     fn leader(&self) -> Leader {
         let ExtenderProcess { runtime, options, handler } = self.process;
         let (client, writer) = (runtime.client.clone(), runtime.writer(&self.fence));
-        let exempt = Exemptions::of_namespaces(&options.process.exempt_namespaces);
+        let exempt = Exemptions::for_namespaces(&options.process.exempt_namespaces);
         let metrics = handler.metrics.pod_writes.clone();
         Leader::new((client, writer), metrics, options.monotonic.clone(), exempt)
     }

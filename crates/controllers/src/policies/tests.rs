@@ -353,7 +353,7 @@ fn patterns_over_the_budget_make_an_autoscaler_unusable_until_capacity_is_free()
     let pool = PatternPool::default();
     let kept = PatternBudget::new(Some(&pool), "default").keep("[a-z]{250}");
     // A namespace may use a quarter.
-    let cluster = Cluster::with_patterns(PatternPool::of_bytes(pool.bytes() * 6));
+    let cluster = Cluster::with_patterns(PatternPool::with_max_bytes(pool.bytes() * 6));
     drop(kept);
     let mut watched =
         Watched::for_family(Family::MetricScaling, UnwrittenStatuses::default(), cluster);

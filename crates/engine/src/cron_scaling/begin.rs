@@ -1,8 +1,8 @@
 //! The start of a run of cron rules.
 //!
-//! At the current state, if the status of each object has it. Otherwise all current rules are assumed to have been in
-//! force since the creation of their object or, if that is unknown, forever. They are replayed from as far back as
-//! matters for which rule set a field last.
+//! The run starts at the current state if each object has a status. Otherwise all current rules are assumed to have
+//! been in force since the creation of their object; if the creation time is unknown, always. The replay starts
+//! early enough to find the rule that set each field last.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use crate::{
     Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict,
 };
 
-/// The start of a run, and the current values then, for cron rules.
+/// The start of a run of cron rules, with the values of the fields at that instant.
 type Start = crate::seam::Start<CronRules>;
 type LastWrite = PriorWrite<Reason<Cause>>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// The number of firings of a rule that are searched for one that no other rule supersedes: the number of minutes in
-/// a week. Schedules that coincide at all of these always coincide.
+/// The maximum number of earlier firings of a rule to search for one that no other rule supersedes: the number of
+/// minutes in a week. Schedules that coincide at all of these always coincide.
 const MAX_LOOKBACK: usize = 7 * 24 * 60;
 
-/// One of the objects that change a target.
+/// An object with rules that change a target.
 struct Writer {
     policy: Identity,
     checked: Arc<CronScaling>,
-    /// Its rules are in force for all firings after this; always, if it is unknown.
+    /// The rules are in force for all firings after this instant; `None` means always.
     since: Option<Timestamp>,
 }
 
@@ -68,16 +68,15 @@ pub(super) fn begin(
     start
 }
 
-/// Nothing reads the histories of a run, except for the latest entry of each when a value is
-/// explained.
+/// Keeps only the latest entry of each history: an explanation of a value reads that entry, and nothing reads the
+/// others.
 pub(super) fn keep_only_the_latest(policy: &mut CronScaling) {
     for rule in &mut policy.rules {
         (rule.successful_history_limit, rule.failed_history_limit) = (1, 1);
     }
 }
 
-/// Every policy continues from its status. Firings that are sure to be overwritten before the
-/// beginning can be skipped.
+/// Continues every policy from its status. A firing that a later one is sure to overwrite before the start is skipped.
 fn begin_from_state(
     view: &mut ViewMut<'_, CronRules>,
     target: &Target,
@@ -119,17 +118,17 @@ fn is_overdue(
     })
 }
 
-/// The last known write of each rule, by field: a bound that it once moved is not set again by a
-/// firing that did not have to move it.
+/// The last known write of each rule, by field. A rule does not move a bound again for a firing that finds the bound
+/// moved already.
 fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
     let Writer { policy, checked, .. } = writer;
     let mut last_writes = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
-        // A rule that was changed since may have set something else, or another target.
+        // An edited rule may have set a different value, or a different target, before the edit.
         let is_same = |it: &&RuleMemory| it.name == rule.name && it.fingerprint == rule.fingerprint;
         let rule_memory = memory.rules.iter().find(is_same);
         let executions = rule_memory.map_or(&[][..], |rule_memory| &rule_memory.executions);
-        for field in Field::of_target(&checked.target) {
+        for field in Field::for_target(&checked.target) {
             let last = executions.iter().find_map(|execution| {
                 let FiringOutcome::Done(applied) = execution.ending else { return None };
                 let (_, value) = applied.fields().find(|(set, _)| set == field)?;
@@ -151,7 +150,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
     last_writes
 }
 
-/// All rules fire from the instant at which the field that was named longest ago was last named.
+/// Replays all rules, from the instant of the last firing for the field whose last firing is the oldest.
 fn replay(
     view: &mut ViewMut<'_, CronRules>,
     target: &Target,
@@ -165,15 +164,15 @@ fn replay(
     run_from(view, target, writers, first.unwrap_or(from), start);
 }
 
-/// The start of a run for which the last writer of every field that a rule names is known. One extra round shows
-/// whether the first of these firings had its value already.
+/// The start of a run in which the last write of every named field is known. One extra round determines whether the
+/// first of these firings changed its field.
 fn first_that_matters(target: &Target, writers: &[Writer], from: Timestamp) -> Option<Timestamp> {
     let last = last_named(target, writers, from).into_values().min()?;
     Some(last_named(target, writers, last).into_values().min().unwrap_or(last))
 }
 
-/// Arms every rule from an instant on, and requests the turn of its first firing. A bound that no rule
-/// has named by then starts where it was moved to before.
+/// Arms every rule from an instant on, and schedules the turn of its first firing. A bound that no rule has named by
+/// then starts at the value to which it was last moved.
 fn run_from(
     view: &mut ViewMut<'_, CronRules>,
     target: &Target,
@@ -184,7 +183,7 @@ fn run_from(
     if let Target::Autoscaler(autoscaler) = target {
         let last_firings = last_named(target, writers, first);
         for field in
-            Field::of_target(target).iter().filter(|field| !last_firings.contains_key(field))
+            Field::for_target(target).iter().filter(|field| !last_firings.contains_key(field))
         {
             start.prior_writes.extend(moved_bound(view, autoscaler, *field, writers, first));
         }
@@ -204,7 +203,8 @@ fn run_from(
     }
 }
 
-/// The last firing of a rule before an instant; one before its status was written only if it is known.
+/// The last firing of a rule before an instant. A firing from before its status was written is included only if its
+/// outcome is known.
 fn last_before(
     rule: &CronRule,
     first: Timestamp,
@@ -216,11 +216,10 @@ fn last_before(
     last.or_else(|| request::last_firing(known?, rule).filter(|at| *at < first))
 }
 
-/// For each field that a rule names, the last instant before the given one at which a firing named
-/// it.
+/// For each field that a rule names, the instant of the last firing for the field before the given instant.
 fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<Field, Timestamp> {
     let mut last_firings = BTreeMap::new();
-    for field in Field::of_target(target) {
+    for field in Field::for_target(target) {
         let last = writers.iter().flat_map(|writer| {
             let rules = writer.checked.rules.iter();
             let naming = rules.filter(|rule| !rule.suspended && names(rule.desired, *field));
@@ -241,9 +240,9 @@ fn names(desired: DesiredScale, field: Field) -> bool {
     }
 }
 
-/// A bound that no rule names was moved by the rule that moves it furthest. Of several that move it equally far, the
-/// first one is used. If that is unknown, the first one in order is used, so that the result does not depend on the
-/// start of a run.
+/// The rule that moves an unnamed bound furthest determines the bound. Of several that move it equally far, the first
+/// one to fire applies. If the order is unknown, the first one in the spec applies, so that the result does not depend
+/// on the start of a run.
 fn moved_bound(
     view: &mut ViewMut<'_, CronRules>,
     autoscaler: &Identity,
@@ -287,8 +286,8 @@ fn moved_bound(
     })
 }
 
-/// The first firing of a rule before an instant that no later rule in the spec supersedes. The inner `None` means
-/// that there is one, but it is too long ago to be known.
+/// The first firing of a rule before an instant that no later rule in the spec supersedes. The outer `None` means that
+/// the rule has none. The inner `None` means that its instant is too long ago to be known.
 #[expect(clippy::option_option, reason = "there is none, or there is one of an unknown time")]
 fn first_effect(
     checked: &CronScaling,
@@ -312,16 +311,16 @@ fn first_effect(
     all.any(|at| is_alone(&at)).then_some(None)
 }
 
-/// Lets an object be new just before an instant: as in a cluster, a firing at the instant of a creation is not of the new
-/// object.
+/// Makes an object new just before an instant. As in a cluster, a firing at the instant of the creation does not belong
+/// to the new object.
 pub(super) fn start_as_new(state: &mut FamilyState<CronRules>, policy: &Identity, at: Timestamp) {
     if let Some(object) = state.policies.get_mut(policy) {
         (object.created, object.memory) = (Some(before(at)), None);
     }
 }
 
-/// Whether an object has the rules that it had in an earlier version of the world: the same names, in the same order, and
-/// nothing of them edited.
+/// Whether an object has the same rules as in an earlier version of the world: the same names, in the same order, and
+/// unedited.
 pub(super) fn continues(
     state: &FamilyState<CronRules>,
     policy: &Identity,

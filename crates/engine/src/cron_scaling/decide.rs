@@ -19,8 +19,8 @@ const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Decides the values of the rules of one object at `now`.
 ///
-/// Firings that cannot be applied any more are recorded immediately. The others make at most one write. They are
-/// recorded when its outcome is settled, or immediately if no write is required.
+/// Firings that cannot be applied any more are recorded immediately. The other firings result in at most one write.
+/// They are recorded after its outcome is settled, or immediately if no write is required.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::new());
@@ -29,7 +29,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every rule in the order of the spec, and the effect of it.
+/// The whole chain of reasons of [`decide`]: the effect of every rule, in the order of the spec.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
@@ -38,8 +38,8 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     reasons.0
 }
 
-/// The memory of the rules of one object when firings due up to `until` must not be applied, and the records of these
-/// firings. [`decide`] handles later firings.
+/// The policy state of one object if firings due up to `until` must not be applied, and the records of these firings.
+/// [`decide`] handles later firings.
 #[must_use]
 pub fn skip_stopped(
     input: &Input<'_>,
@@ -86,19 +86,19 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     }
 }
 
-/// One rule at one instant.
+/// The state of one rule at one instant.
 struct RuleAtInstant<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
-    /// The instant up to which a clock that ran ahead had handled it, if that has just been discarded.
+    /// The last instant that a fast clock had handled, if that has just been discarded.
     was_ahead_until: Option<Timestamp>,
-    /// The reason that it is not applied, if the object or its target is exempt.
+    /// The reason that the rule is not applied; `None` unless the object or its target is exempt.
     exempt: Option<Exempt>,
 }
 
 impl RuleAtInstant<'_> {
-    /// The firing to carry out now. Those that are too late are recorded.
+    /// The firing to apply now. Firings that are too late are recorded.
     fn due_firing(
         &self,
         memory: &mut RuleMemory,
@@ -110,8 +110,8 @@ impl RuleAtInstant<'_> {
             return None;
         }
         if let Some(exempt) = self.exempt {
-            // While the mark is unreadable, firings wait. While the rule is exempt, they are dropped: they neither fail
-            // nor fire later.
+            // While the ignore annotation is unreadable, firings stay due. While the rule is exempt, they are dropped:
+            // they neither fail nor fire later.
             if !exempt.is_unread() {
                 memory.pending = None;
                 let latest = self.rule.firings.previous(self.now);
@@ -165,12 +165,12 @@ impl RuleAtInstant<'_> {
             reasons.won(self.reason(Verdict::Error, Cause::Missed { by }, Some(at)));
             return;
         }
-        let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
+        let message = pending.message.clone().unwrap_or_else(|| Arc::from("no response"));
         self.record(memory, at, FiringOutcome::Failed { attempts, message }, recorded);
         reasons.won(self.reason(Verdict::Error, Cause::GaveUp { attempts }, Some(at)));
     }
 
-    /// A rule whose delay reaches beyond its next firing may still be trying the one before.
+    /// Supersedes the pending firing of a rule whose allowed delay extends past its next firing.
     fn supersede_pending(
         &self,
         memory: &mut RuleMemory,
@@ -198,7 +198,7 @@ impl RuleAtInstant<'_> {
     }
 }
 
-/// Turns the due firings into one write, or into records when there is nothing to write.
+/// Combines the due firings into one write, or records them if no write is required.
 fn plan_action(
     input: &Input<'_>,
     due: &[Due],
@@ -267,7 +267,7 @@ impl Due {
     }
 }
 
-/// The last instant at which the actions may be applied; `None` when there are none.
+/// The last instant at which the actions may be applied; `None` without actions.
 pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Timestamp> {
     let rules = policy.rules.iter().zip(&decision.memory.rules);
     let applying = rules.filter_map(|(rule, memory)| {
@@ -286,7 +286,7 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
             let pending = memory.pending.as_ref();
             // An attempt in progress is not repeated before its outcome is known.
             let retry = pending.filter(|it| it.applying.is_none()).map(|it| it.retry_at);
-            // Just past the last instant at which it may still be applied.
+            // Just after the last instant at which the pending firing may be applied.
             let given_up = pending.and_then(|it| {
                 it.at.checked_add(max_delay(rule)).and_then(|at| at.checked_add(NANOSECOND)).ok()
             });
@@ -297,7 +297,7 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
         .min()
 }
 
-/// The next firing of a rule that has not been handled; `None` for a suspended one.
+/// The next unhandled firing of a rule; `None` for a suspended rule.
 #[must_use]
 pub fn next_firing(rule: &CronRule, memory: &RuleMemory, now: Timestamp) -> Option<Timestamp> {
     // After the clock was set back, handled firings do not repeat.

@@ -1,7 +1,7 @@
 //! The outcomes of firings: the entries of a rule's history.
 //!
-//! Up to 64 of them are kept for each of many thousand rules, so they are compact: the scheduled time in
-//! whole seconds, and the delay until it was handled.
+//! The status keeps up to 64 executions for each of many thousand rules. An execution is therefore compact: the
+//! scheduled time in whole seconds, and the delay until the firing was handled.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::{Field, Occurrence};
 /// The result of one firing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
-    /// The firing, in seconds since the epoch.
+    /// The scheduled instant, in seconds since the epoch.
     scheduled: i64,
-    /// The delay until it was handled, in nanoseconds.
+    /// The delay from the scheduled instant to the end, in nanoseconds.
     later: i64,
-    /// The outcome.
+    /// The final outcome.
     pub ending: FiringOutcome,
 }
 
-/// The end of a firing. Each has exactly one.
+/// The final outcome of a firing. Each firing has exactly one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FiringOutcome {
     /// The firing was applied, or its value was already set.
@@ -33,99 +33,98 @@ pub enum FiringOutcome {
         /// The reason that the last attempt failed.
         message: Arc<str>,
     },
-    /// No controller was running to carry it out in time.
+    /// No controller was running to apply the firing in time.
     Missed,
-    /// Another firing of the same object superseded all that this one would have set: a later one,
-    /// or one at the same instant of a rule later in the spec.
+    /// Another firing of the same object superseded every value of this one. The other firing was later, or was at the
+    /// same instant and its rule is later in the spec.
     Superseded {
-        /// The rule that superseded it.
+        /// The name of the superseding rule.
         by: Arc<str>,
     },
     /// The firing was due while everything was stopped.
     Stopped,
 }
 
-/// The maximum number of missed firings that are counted: those of a week, if there is one every minute. The instants
-/// of the first and the last are exact for any number.
+/// The maximum count of missed firings: one every minute for a week. The instants of the first and the last are exact
+/// for any number.
 pub const MAX_COUNTED: u32 = 10_080;
 
 /// An event in the life of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
-    /// A firing ended, other than by being missed. It is reported even if the history has no room for
-    /// it.
+    /// A firing ended, other than by being missed. The record is reported even if the history does not keep it.
     Ended {
-        /// The rule.
+        /// The name of the rule.
         rule: Arc<str>,
         /// The outcome.
         execution: Execution,
     },
-    /// Consecutive firings that were all missed because no controller was running. The history has
-    /// the latest of them, up to its limit.
+    /// Consecutive firings were missed because no controller was running. The history keeps the latest of these
+    /// firings, up to its limit.
     Missed {
-        /// The rule.
+        /// The name of the rule.
         rule: Arc<str>,
         /// The number of missed firings, at most [`MAX_COUNTED`].
         count: u32,
-        /// The first of them.
+        /// The first missed firing.
         first: Timestamp,
-        /// The last of them.
+        /// The last missed firing.
         last: Timestamp,
-        /// The time since the last one.
+        /// The time since the last missed firing.
         late: SignedDuration,
     },
-    /// An attempt to carry a firing out failed; another one follows, unless it is too late by then.
+    /// An attempt to apply a firing failed. The next attempt follows unless the firing is then too late.
     AttemptFailed {
-        /// The rule.
+        /// The name of the rule.
         rule: Arc<str>,
-        /// The firing.
+        /// The scheduled instant of the firing.
         scheduled: Timestamp,
-        /// The number of failed attempts, this one included.
+        /// The number of failed attempts, including this one.
         attempts: u32,
-        /// The reason that this one failed.
+        /// The reason that this attempt failed.
         message: Arc<str>,
     },
-    /// Another writer has immediately replaced the value of a firing. Nothing is written again.
+    /// Another field manager has immediately replaced the value of a firing. Almanac does not write the value again.
     Undone {
-        /// The rule.
+        /// The name of the rule.
         rule: Arc<str>,
-        /// The firing.
+        /// The scheduled instant of the firing.
         scheduled: Timestamp,
         /// The field of the target.
         field: Field,
         /// The value that the firing set.
         set: u32,
-        /// The value that the other writer set.
+        /// The value that the other field manager set.
         found: u32,
     },
-    /// The rule was handled, or tried, so far ahead of now that the clock must have been wrong then.
-    /// That is discarded, and the rule continues from now.
+    /// The rule was handled or tried so far in the future that the clock must have been wrong then. The wrong state is
+    /// discarded, and the rule continues from now.
     ClockWasAhead {
-        /// The rule.
+        /// The name of the rule.
         rule: Arc<str>,
-        /// The instant up to which it was handled, or the firing that was tried.
+        /// The instant up to which the rule was handled, or the firing that was tried.
         until: Timestamp,
     },
 }
 
-/// The value that a firing set, as written.
+/// The written value of a firing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Applied {
     /// The replicas of a workload.
     Replicas(u32),
-    /// The bounds of an autoscaler; `None` for one that the firing did not set.
+    /// The bounds of an autoscaler; `None` for a bound that the firing did not set.
     Bounds {
         /// The lower bound.
         min: Option<u32>,
         /// The upper bound.
         max: Option<NonZeroU32>,
-        /// Whether one of them was not the rule's own, but moved to admit the other.
+        /// Whether the firing moved a bound that its rule does not name, to admit the named bound.
         moved_other: bool,
     },
 }
 
 impl Execution {
-    /// An entry for the result of a firing, and when it ended.
+    /// Creates an entry for the outcome of a firing, with the instant of its end.
     #[must_use]
     pub fn new(scheduled: Timestamp, executed: Timestamp, ending: FiringOutcome) -> Execution {
         let scheduled = scheduled.as_second();
@@ -135,14 +134,14 @@ impl Execution {
         Execution { scheduled, later, ending }
     }
 
-    /// The firing.
+    /// The scheduled instant of the firing.
     #[must_use]
     pub fn scheduled(&self) -> Timestamp {
         // A timestamp is its source, so it is in the range of one.
         Timestamp::from_second(self.scheduled).unwrap_or_default()
     }
 
-    /// The instant at which it ended.
+    /// The instant at which the firing ended.
     #[must_use]
     pub fn executed(&self) -> Timestamp {
         self.scheduled().saturating_add(self.later()).unwrap_or(self.scheduled())
@@ -186,7 +185,7 @@ impl Recorded {
 }
 
 impl FiringOutcome {
-    /// Whether it counts as a success.
+    /// Whether the outcome counts as a success.
     #[must_use]
     pub fn is_success(&self) -> bool {
         matches!(self, FiringOutcome::Done(_))
@@ -200,7 +199,7 @@ impl Applied {
         Applied::Bounds { min, max: max.and_then(NonZeroU32::new), moved_other }
     }
 
-    /// The replicas, if it set them.
+    /// The replicas that the firing set; `None` for bounds.
     #[must_use]
     pub fn replicas(self) -> Option<u32> {
         match self {
@@ -209,7 +208,7 @@ impl Applied {
         }
     }
 
-    /// The lower bound, if it set it.
+    /// The lower bound that the firing set; `None` if it set no lower bound.
     #[must_use]
     pub fn min(self) -> Option<u32> {
         match self {
@@ -218,7 +217,7 @@ impl Applied {
         }
     }
 
-    /// The upper bound, if it set it.
+    /// The upper bound that the firing set; `None` if it set no upper bound.
     #[must_use]
     pub fn max(self) -> Option<u32> {
         match self {
@@ -227,7 +226,7 @@ impl Applied {
         }
     }
 
-    /// Each field it set, and to what.
+    /// Each field that the firing set, with the value.
     pub(crate) fn fields(self) -> impl Iterator<Item = (Field, u32)> {
         let fields = [
             (Field::Replicas, self.replicas()),
@@ -237,7 +236,7 @@ impl Applied {
         fields.into_iter().filter_map(|(field, value)| Some((field, value?)))
     }
 
-    /// Whether it moved a bound that the rule does not name.
+    /// Whether the firing moved a bound that the rule does not name.
     #[must_use]
     pub fn moved_other_bound(self) -> bool {
         matches!(self, Applied::Bounds { moved_other: true, .. })

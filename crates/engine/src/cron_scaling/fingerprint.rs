@@ -4,7 +4,7 @@
 //! make every rule of a cluster new at an upgrade. `crates/api/tests/objects/statuses/fingerprints.txt` has
 //! fingerprints as releases have stored them; its lines are never changed or removed.
 //!
-//! A version is a list of parts, in this order, of which none is moved, removed or rewritten:
+//! A version is a list of parts in this order. No part is moved, removed or rewritten:
 //!
 //! | version | as stored | parts |
 //! |---|---|---|
@@ -17,25 +17,25 @@
 //! - **To change what a part means**, add a version: a row above, stored as `v2:0123456789abcdef`. Compare a stored
 //!   fingerprint with that of its own version, and write the new version only when the rule is next written.
 //!
-//! The stored text and its place in a status are up to `almanac-api`.
+//! `almanac-api` determines the stored string and its field in a status.
 
 use almanac_calendar::Zone;
 
 use super::DesiredScale;
 use crate::{Fingerprint, Identity};
 
-/// The content and the schedule of a rule: the whole input of the fingerprint.
+/// The content and the schedule of a rule: all inputs of the fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleContent<'a> {
-    /// The object that it changes.
+    /// The object that the rule changes.
     pub target: &'a Identity,
     /// The expression as written.
     pub schedule: &'a str,
-    /// The zone of the schedule.
+    /// The time zone of the schedule.
     pub zone: Zone,
-    /// The value that a firing sets.
+    /// The value that each firing sets.
     pub desired: DesiredScale,
-    /// Whether nothing fires.
+    /// Whether the rule is suspended.
     pub suspended: bool,
 }
 
@@ -64,11 +64,11 @@ impl RuleContent<'_> {
     }
 }
 
-/// Reads a stored fingerprint. One of another version counts as `now`, the fingerprint of the current rule. `None` if
-/// the text is mangled.
+/// Reads a stored fingerprint. A fingerprint of an earlier version counts as `now`, the fingerprint of the current
+/// rule. `None` if the string is malformed.
 ///
-/// One in a version that this release does not know cannot be compared, so the rule is assumed to be the same: a
-/// release must never make an old rule a new one.
+/// A fingerprint in a version that this release does not support cannot be compared, so the rule is assumed to be
+/// unchanged: a release must never make an old rule a new one.
 #[must_use]
 pub fn stored_fingerprint(text: &str, now: Fingerprint) -> Option<Fingerprint> {
     text.parse().ok().or_else(|| {

@@ -11,26 +11,26 @@ use crate::{Autoscaler, Exempt, Identity, Reach, Target, Unreachable, Workload};
 pub struct Input<'a> {
     /// The checked spec.
     pub policy: &'a CronScaling,
-    /// The instant of its creation; `None` if it is unknown.
+    /// The creation time of the object; `None` if it is unknown.
     pub created: Option<Timestamp>,
-    /// The memory in its status; `None` when it has no status yet.
+    /// The policy state in the status of the object; `None` when the object has no status yet.
     pub memory: Option<&'a Memory>,
     /// The current state of the object that the rules change.
     pub target: TargetState<'a>,
-    /// The reason that nothing may be changed, if the object or its target is exempt.
+    /// The reason that no change is permitted; `None` unless the object or its target is exempt.
     pub exempt: Option<Exempt>,
 }
 
 /// The current state of the object that the rules change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetState<'a> {
-    /// There is no such object.
+    /// The target does not exist.
     Missing,
     /// The target could not be read, so it might or might not exist.
     Unreachable(&'a Unreachable),
     /// The target has replicas.
     Workload(Workload),
-    /// Something with bounds.
+    /// The target has bounds.
     Autoscaler(Autoscaler),
 }
 

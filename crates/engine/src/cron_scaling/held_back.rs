@@ -1,5 +1,5 @@
-//! Rules that are new to a world with known state: they begin at an instant. Until then, the other rules of their
-//! object continue from its status.
+//! Rules that are new to a world with known state, and start at an instant. Until then, the other rules of their object
+//! continue from its status.
 //!
 //! The caller supplies the previous version of the world.
 
@@ -12,7 +12,7 @@ use super::{CronRule, CronRules, CronScaling, Memory, RuleMemory, wake_at};
 use crate::seam::FamilyState;
 use crate::{Family, Fingerprint, PolicyName};
 
-/// An object whose new rules are suspended until they begin.
+/// An object with new rules that are suspended until their start.
 #[derive(Clone, Debug)]
 pub struct HeldBack {
     policy: PolicyName,
@@ -21,8 +21,8 @@ pub struct HeldBack {
 }
 
 impl HeldBack {
-    /// Suspends the rules of an object that neither an earlier version of the world nor the status of the object has in
-    /// their current form. `None` if there are none.
+    /// Suspends the rules that are absent, in their current form, from both an earlier version of the world and the
+    /// status of the object. `None` if the object has no such rules.
     pub fn hold(
         state: &mut FamilyState<CronRules>,
         policy: &PolicyName,
@@ -58,7 +58,7 @@ impl HeldBack {
         Some(HeldBack { policy: policy.clone(), whole })
     }
 
-    /// Lets the rules begin at an instant. Returns when their object has its next turn.
+    /// Starts the suspended rules at an instant. Returns the next turn of their object.
     pub fn begin(
         self,
         state: &mut FamilyState<CronRules>,

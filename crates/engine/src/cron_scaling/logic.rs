@@ -60,7 +60,7 @@ impl PolicyFamily for CronRules {
         let settled = settle(&open.policy, open.decision, outcomes, times.now);
         let wake_at = wake_at(&open.policy, &settled.memory, times.opened_at);
         if let Some(object) = state.policies.get_mut(policy) {
-            // The rule may have become invalid in the meantime. Its history stays.
+            // The rule may have become invalid since then. Its history stays.
             let is_usable = object.policy.is_some();
             let memory = settled.memory;
             object.memory = Some(if is_usable { memory } else { memory.invalidated() });
@@ -71,9 +71,9 @@ impl PolicyFamily for CronRules {
     fn footprint(view: View<'_, CronRules>, identity: &Identity) -> Option<Footprint> {
         let policy = view.state.policy(identity)?;
         let object = policy.target.identity();
-        // Without a usable rule, nothing is ever written, and neither is what is exempt.
+        // Without a usable rule, nothing is ever written. The same is true of an exempt object.
         let is_idle = policy.rules.is_empty() || is_exempt(view, identity, policy);
-        let fields = Field::of_target(&policy.target).iter().filter(|_| !is_idle);
+        let fields = Field::for_target(&policy.target).iter().filter(|_| !is_idle);
         let writes = fields.map(|field| (object.clone(), *field)).collect();
         Some(Footprint { reads: vec![object.clone()], writes })
     }
@@ -103,8 +103,8 @@ impl PolicyFamily for CronRules {
     ) -> Vec<RuleExplanation> {
         let reach = Reach::everything();
         let Some(input) = gather(view, policy, &reach) else { return Vec::new() };
-        // The last firing explains the current state of the target; of earlier ones, only those
-        // that are still the last write of a field matter.
+        // The last firing explains the current state of the target. Of the earlier firings, only the last write of each
+        // field is relevant.
         let last = input.policy.rules.iter().filter_map(|rule| newest(&input, rule));
         let last = last.map(Execution::scheduled);
         let last = last.filter(|at| at.duration_since(now) <= MAX_CLOCK_SKEW).max();
@@ -208,7 +208,7 @@ impl PolicyFamily for CronRules {
             DesiredScale::Replicas(replicas) => Some((replicas, rule)),
             DesiredScale::Bounds(_) => None,
         });
-        // Of several that are as high, the first.
+        // Of several equal maximums, the first one applies.
         let (most, rule) = candidates.rev().max_by_key(|(replicas, _)| *replicas)?;
         let rule = Some(Arc::clone(&rule.name));
         Some(ReplicaMaximum { workload: workload.clone(), most, rule })
@@ -279,7 +279,7 @@ fn newest<'a>(input: &Input<'a>, rule: &CronRule) -> Option<&'a Execution> {
     memory.executions.first().filter(|execution| can_be_of(rule, execution))
 }
 
-/// Whether a rule can have done this as it is written now.
+/// Whether the current form of a rule can be the source of an execution.
 pub(super) fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
     let scheduled = execution.scheduled();
     let fires = rule.firings.previous(scheduled) == Some(scheduled);
@@ -332,7 +332,7 @@ fn outcome_of(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) -
         let message = format!("{}; {}", explained.message, undone.message);
         return RuleExplanation { message, ..explained };
     }
-    // A status describes any result of a firing in words.
+    // A status contains a message about the outcome of any firing.
     match &execution.ending {
         FiringOutcome::Failed { attempts: 0, message } => {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
@@ -363,7 +363,7 @@ pub struct FiringBacklog {
     pub armed: u64,
     /// The earliest of these firings.
     pub next: Option<Timestamp>,
-    /// The oldest firing that is due and not yet handled, whether it is being tried or not.
+    /// The oldest firing that is due and not yet handled, including firings that are being retried.
     pub oldest_overdue: Option<Timestamp>,
     /// The number of firings that have failed at least once and are being retried.
     pub retrying: u64,
@@ -376,7 +376,7 @@ pub fn firing_backlog(view: View<'_, CronRules>, now: Timestamp) -> FiringBacklo
         let (policy, memory) = object.policy.as_ref().zip(object.memory.as_ref())?;
         let exempt =
             Exempt::for_policy(&view.objects.exempt, identity, Some(policy.target.identity()));
-        // Firings wait while the mark of the namespace is unreadable.
+        // Firings stay due while the ignore annotation of the namespace is unreadable.
         exempt.is_none_or(Exempt::is_unread).then_some((policy, memory))
     });
     let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));

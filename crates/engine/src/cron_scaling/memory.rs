@@ -1,7 +1,7 @@
-//! The memory of cron rules: handled firings, pending firings, and their outcomes.
+//! The policy state of cron rules: handled firings, pending firings, and their outcomes.
 //!
-//! The object's status stores it, except for attempts in progress: after a restart these start over, and the target
-//! shows whether they were applied.
+//! The object's status stores it, except for attempts in progress. After a restart, these are made again, and the
+//! current value of the target reveals whether they were applied.
 
 use std::sync::Arc;
 
@@ -12,35 +12,35 @@ use super::{
 };
 use crate::Fingerprint;
 
-/// Anything handled further ahead of now than this was handled by a wrong clock. Anything less means
+/// An instant that was handled further in the future than this was handled by a wrong clock. A smaller difference means
 /// that the clock was set back.
 pub(super) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// The memory of all rules of an object.
+/// The policy state of all rules of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
-    /// One for each rule, in the order of the spec; then those of rules that are invalid as
-    /// written, so that fixing one does not cost its history.
+    /// The state of each rule, in the order of the spec; then the states of rules that are invalid as written, so that
+    /// fixing a rule keeps its history.
     pub rules: Vec<RuleMemory>,
 }
 
-/// The memory of one rule.
+/// The policy state of one rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleMemory {
-    /// The rule's name.
+    /// The name of the rule.
     pub name: Arc<str>,
-    /// The rule as it was when its firings were last handled; [`Fingerprint::empty`] while it
-    /// cannot be used.
+    /// The fingerprint of the rule when its firings were last handled; [`Fingerprint::empty`] while the rule cannot be
+    /// used.
     pub fingerprint: Fingerprint,
-    /// Every firing until then, inclusively, has been handled.
+    /// Every firing up to and including this instant has been handled.
     pub handled: Timestamp,
-    /// A later firing that is being applied. Boxed, because few rules have one at a time.
+    /// A later firing that is being applied. Boxed, because few rules have a pending firing at the same time.
     pub pending: Option<Box<Pending>>,
-    /// A firing whose value another writer has immediately replaced, while that lasts.
+    /// A firing whose value another field manager has immediately replaced, while that lasts.
     pub undone: Option<Box<UndoneValue>>,
-    /// The last firing before a run, which is assumed to have set its value. It is in no status.
+    /// The last firing before a run, which is assumed to have set its value. No status contains it.
     pub assumed: Option<Timestamp>,
     /// The results of earlier firings, newest first. Shared, because a decision about a rule that is not due leaves it
     /// unchanged.
@@ -50,11 +50,11 @@ pub struct RuleMemory {
 /// A firing that is being applied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pending {
-    /// The firing.
+    /// The scheduled instant of the firing.
     pub at: Timestamp,
     /// The number of failed attempts.
     pub attempts: u32,
-    /// Not to be tried again before.
+    /// The earliest instant of the next attempt.
     pub retry_at: Timestamp,
     /// The reason that the last attempt failed.
     pub message: Option<Arc<str>>,
@@ -63,21 +63,21 @@ pub struct Pending {
 }
 
 impl Memory {
-    /// The memory to decide with: one entry per current rule. Attempts that are abandoned because a rule has changed
-    /// are recorded.
+    /// The policy state for a decision: one entry per current rule. Attempts that are abandoned because a rule has
+    /// changed are recorded.
     pub(super) fn carried_over(
         input: &Input<'_>,
         now: Timestamp,
         recorded: &mut Vec<Recorded>,
     ) -> Memory {
-        // An object without any status is new, and begins with its creation.
+        // An object without any status is new, and starts with its creation.
         let start = match (input.memory, input.created) {
             (None, Some(created)) => created.min(now),
             _ => now,
         };
         let stored_rules = input.memory.map_or(&[][..], |memory| &memory.rules);
         let of_rule = |index: usize, name: &str| {
-            // Mostly the rules are where they were before.
+            // Most rules have the same index as before.
             let same_place = stored_rules.get(index).filter(|it| *it.name == *name);
             same_place.or_else(|| stored_rules.iter().find(|it| *it.name == *name))
         };
@@ -96,8 +96,8 @@ impl Memory {
         Memory { rules }
     }
 
-    /// The memory while nothing in the object is usable. Once fixed, its rules are new: they do not
-    /// fire for the time it was invalid, and pending attempts are then recorded as given up.
+    /// The policy state while nothing in the object is usable. Rules that are fixed later are new: they do not fire for
+    /// the time in which they were invalid. Pending attempts are then recorded as given up.
     #[must_use]
     pub fn invalidated(mut self) -> Memory {
         for rule in &mut self.rules {
@@ -106,7 +106,7 @@ impl Memory {
         self
     }
 
-    /// For each rule, the later handled instant of this memory and another one of the same object.
+    /// For each rule, the later handled instant of two policy states of the same object.
     #[must_use]
     pub fn joined(mut self, other: Memory) -> Memory {
         for rule in other.rules {
@@ -122,7 +122,7 @@ impl Memory {
         self
     }
 
-    /// The latest instant it covers.
+    /// The latest handled instant.
     pub(super) fn known_until(&self) -> Option<Timestamp> {
         let handled = self.rules.iter().map(|rule| rule.handled);
         let executed =
@@ -132,7 +132,8 @@ impl Memory {
 }
 
 impl RuleMemory {
-    /// The memory of a rule whose firings are handled until `handled`, inclusively, without any other known state.
+    /// The policy state of a rule whose firings are handled up to and including `handled`, without any other known
+    /// state.
     #[must_use]
     pub fn beginning(rule: &CronRule, handled: Timestamp) -> RuleMemory {
         RuleMemory {
@@ -146,8 +147,8 @@ impl RuleMemory {
         }
     }
 
-    /// The same with a history, newest first, as read from a status. Equal messages in it are
-    /// stored once, because failures tend to repeat.
+    /// The policy state with a history from a status, newest first. Equal messages in the history are stored once,
+    /// because failures tend to repeat.
     #[must_use]
     pub fn with_executions(
         mut self,
@@ -158,7 +159,7 @@ impl RuleMemory {
             let (before, rest) = list.split_at_mut(index);
             rest[0].share_message_with(before);
         }
-        // An empty list created from another one would have its own allocation.
+        // A converted empty list would have its own allocation.
         self.executions = if list.is_empty() { Arc::default() } else { list.into() };
         self
     }
@@ -172,7 +173,7 @@ impl RuleMemory {
         let mut memory = self.clone();
         memory.discard_skewed_clock(now, recorded);
         if memory.fingerprint != rule.fingerprint {
-            // An edited rule starts again from nothing. Its pending attempt is obsolete.
+            // An edited rule starts without state. Its pending attempt is obsolete.
             memory.give_up_pending(now, recorded);
             memory.fingerprint = rule.fingerprint;
             memory.handled = now;
@@ -182,8 +183,8 @@ impl RuleMemory {
         memory
     }
 
-    /// Discards that firings were handled, or tried, by a clock that was far ahead. Their executions
-    /// stay in the history.
+    /// Discards the handled instant and the pending attempt of a clock that was far ahead. The executions stay in the
+    /// history.
     fn discard_skewed_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
         let is_wrong = |at: &Timestamp| at.duration_since(now) > MAX_CLOCK_SKEW;
         let pending = self.pending.take_if(|pending| is_wrong(&pending.at));
@@ -196,8 +197,8 @@ impl RuleMemory {
         recorded.push(Recorded::ClockWasAhead { rule, until });
     }
 
-    /// The memory of a rule that is invalid as written. Once fixed it is a new rule, and does not
-    /// fire for the time it was broken.
+    /// The policy state of a rule that is invalid as written. A rule that is fixed later is new, and does not fire for
+    /// the time in which it was invalid.
     fn invalidated(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
         let mut memory = self.clone();
         memory.give_up_pending(now, recorded);
@@ -261,7 +262,7 @@ impl RuleMemory {
         self.executions = std::iter::once(newest).chain(self.executions.iter().cloned()).collect();
     }
 
-    /// Drops what exceeds the rule's limits, the oldest first.
+    /// Removes the oldest executions that exceed the rule's limits.
     fn trim(&mut self, rule: &CronRule) {
         let limits = (rule.successful_history_limit, rule.failed_history_limit);
         let successes = self.executions.iter().filter(|it| it.ending.is_success()).count();

@@ -2,7 +2,7 @@
 //!
 //! The firings are ordered by time and then by the spec. For each field, the last firing that names it wins; a firing
 //! that wins no field has no effect at all. If the two bounds then contradict each other, the later winner moves the
-//! other bound. The result is written once; the history records the firing of each written field.
+//! other bound. Almanac writes the result once. The history records the firing of each written field.
 
 use super::{Applied, CronScaling, DesiredScale, TargetState};
 use crate::{Action, Autoscaler, Workload};
@@ -11,16 +11,16 @@ use crate::{Action, Autoscaler, Workload};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub(super) at: jiff::Timestamp,
-    /// The rule, by its index in the policy.
+    /// The index of the rule in the policy.
     pub(super) rule: usize,
 }
 
 /// The plan for the due firings.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The write, unless every value is already set.
+    /// The write; `None` if every value is already set.
     pub(super) action: Option<Action>,
-    /// The part each due firing has in it, in the order they were given.
+    /// The effect of each due firing, in the order of the firings.
     pub(super) shares: Vec<Share>,
 }
 
@@ -31,11 +31,11 @@ pub(super) enum Share {
     Written(Applied),
     /// The values of the firing are already set.
     AlreadySet(Applied),
-    /// Nothing remains of it; `by` is the index of the last firing that superseded it.
+    /// Another firing replaces every value; `by` is the index of the last firing that superseded it.
     Superseded { by: usize },
 }
 
-/// Plans the write for firings that are in order. `None` without a target to write.
+/// Plans the write for ordered firings. `None` if the target cannot be written.
 pub(super) fn plan(policy: &CronScaling, due: &[Due], target: TargetState<'_>) -> Option<Plan> {
     match target {
         TargetState::Missing | TargetState::Unreachable(_) => None,
@@ -72,8 +72,8 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
             max.set(value, index);
         }
     }
-    // Two bounds of one rule are in order, so there are two winners here, or only one bound was
-    // won.
+    // The two bounds of one rule are in order. So each bound has a different winner here, or only one bound has a
+    // winner.
     if let (Some(lower), Some(upper)) = (min.value, max.value)
         && lower > upper
     {
@@ -114,14 +114,14 @@ fn share_of(index: usize, applied: impl FnOnce() -> Applied, fields: &[Field]) -
     }
 }
 
-/// One field of the target while the firings are applied.
+/// One field of the target, while the plan applies the firings.
 #[derive(Clone, Copy)]
 struct Field {
     live: Option<u32>,
     value: Option<u32>,
-    /// The firing of the value, by its index; `None` as long as it is the live one.
+    /// The index of the firing that set the value; `None` for the live value.
     from: Option<usize>,
-    /// Whether no firing names it, but it was moved to admit the other bound.
+    /// Whether the field was moved to admit the other bound, and no firing names it.
     moved: bool,
 }
 
@@ -143,7 +143,7 @@ impl Field {
         self.value.filter(|_| self.value != self.live)
     }
 
-    /// The value, if it is from the firing at `index`.
+    /// The value if the firing at `index` set it.
     fn left_by(&self, index: usize) -> Option<u32> {
         self.value.filter(|_| self.from == Some(index))
     }

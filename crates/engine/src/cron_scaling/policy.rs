@@ -1,7 +1,7 @@
 //! A checked `CronFederatedHPA`.
 //!
-//! Reading and checking are up to `almanac-api`. The decision determines which firing is due, missed or superseded.
-//! Ten thousand of these are in memory at the same time, so a rule is small: a few words and its name.
+//! `almanac-api` reads and checks it. The decision determines which firing is due, missed or superseded. A process
+//! keeps ten thousand of these, so a rule is small: a few words and its name.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::{Field, Fingerprint, Target};
 pub struct CronScaling {
     /// The object that the rules change.
     pub target: Target,
-    /// The `apiVersion` in which the target is named, for requests to the API server.
+    /// The `apiVersion` of the target reference, for requests to the API server.
     pub target_version: Arc<str>,
-    /// The rules in the order of the spec. Invalid rules are omitted, so a position here is not a position in the
-    /// spec: that is [`CronRule::position`].
+    /// The rules in the order of the spec. Invalid rules are omitted, so a position here differs from
+    /// [`CronRule::position`], the position in the spec.
     pub rules: Box<[CronRule]>,
-    /// The rules that are invalid as written. They do nothing, and their histories are kept.
+    /// The rules that are invalid as written. They have no effect, and their histories are kept.
     pub unusable_rules: Box<[UnusableRule]>,
 }
 
 impl CronScaling {
-    /// Whether every rule is suspended, so that nothing fires. Without a usable rule, this is unknown.
+    /// Whether every rule is suspended, so that no rule fires. Unknown without a usable rule.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         !self.rules.is_empty() && self.rules.iter().all(|rule| rule.suspended)
@@ -34,24 +34,24 @@ impl CronScaling {
 /// The rest of a rule that is invalid as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusableRule {
-    /// Its name, under which its history is kept.
+    /// The name of the rule, under which its history is kept.
     pub name: Box<str>,
-    /// Its position in the spec as written, counted from 0.
+    /// The position of the rule in the spec as written, counted from 0.
     pub position: u32,
 }
 
 /// One usable rule.
 #[derive(Clone, Debug)]
 pub struct CronRule {
-    /// Unique among the rules of its object; its history is kept under this name.
+    /// The name, unique among the rules of the object. It identifies the history of the rule.
     pub name: Arc<str>,
-    /// Its position in the spec as written, counted from 0.
+    /// The position of the rule in the spec as written, counted from 0.
     pub position: u32,
-    /// The instants at which it fires, in its own zone.
+    /// The instants of the rule's firings, in its own time zone.
     pub firings: Firings,
-    /// Nothing fires while this is set.
+    /// Whether the rule is suspended. A suspended rule does not fire.
     pub suspended: bool,
-    /// The value that a firing sets. Fits the object's [`Target`].
+    /// The value that each firing sets. It fits the object's [`Target`].
     pub desired: DesiredScale,
     /// The delay in seconds with which a missed firing may still be applied. Smaller than the shortest interval
     /// between two firings.
@@ -60,10 +60,10 @@ pub struct CronRule {
     pub successful_history_limit: u8,
     /// The number of failed executions that the status keeps: 0 to 32.
     pub failed_history_limit: u8,
-    /// Identifies the content and the schedule of the rule: the target, the schedule as written, the zone, the
-    /// desired scale and whether it is suspended. One that differs from the stored one means a new rule, which never
-    /// fires for the past. The history limits and the delay are not part of it: a change of those must not discard
-    /// handled firings.
+    /// The fingerprint of the content and the schedule: the target, the schedule as written, the time zone, the desired
+    /// scale and the suspension. A rule whose fingerprint differs from the stored one is new and never fires for the
+    /// past. The fingerprint excludes the history limits and the delay, because changing these must not discard handled
+    /// firings.
     pub fingerprint: Fingerprint,
 }
 
@@ -77,7 +77,7 @@ pub enum DesiredScale {
 }
 
 impl DesiredScale {
-    /// Each field with its number.
+    /// Each field with its desired number.
     pub fn fields(self) -> impl Iterator<Item = (Field, u32)> {
         let (replicas, min, max) = match self {
             DesiredScale::Replicas(replicas) => (Some(replicas), None, None),
@@ -89,7 +89,7 @@ impl DesiredScale {
     }
 }
 
-/// One bound of an autoscaler, or both: the upper one at least 1, each at most `i32::MAX`, and in order.
+/// One or both bounds of an autoscaler: the upper bound at least 1, each bound at most `i32::MAX`, and in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
     min: Option<u32>,
@@ -99,11 +99,11 @@ pub struct Bounds {
 /// The reason that two numbers are not valid bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InvalidBounds {
-    /// Neither is given.
+    /// Neither bound is set.
     Empty,
-    /// The upper one is 0.
+    /// The upper bound is 0.
     Zero,
-    /// The lower one is above the upper one.
+    /// The lower bound is above the upper bound.
     Crossed,
 }
 

@@ -1,4 +1,4 @@
-//! The reasons for the effect of a rule, and their texts.
+//! The reasons for the effect of a rule, and their messages.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +12,7 @@ pub enum Cause {
     Fired,
     /// The rule fired, and the target already had its value.
     AlreadySet,
-    /// The rule fired, and the bound that it does not name is moved with the one that it names.
+    /// The rule fired, and the bound that it does not name is moved together with the named bound.
     MovedOtherBound,
     /// The rule fired, but another firing superseded all its values.
     Superseded {
@@ -49,7 +49,7 @@ pub enum Cause {
     /// No firing is due, and the last handled instant is so far ahead that the clock must have been
     /// wrong then.
     ClockWasAhead {
-        /// The instant up to which it was handled.
+        /// The last handled instant.
         until: Timestamp,
     },
 }

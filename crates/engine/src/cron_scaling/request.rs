@@ -1,4 +1,4 @@
-//! The value that cron rules request for a field: that of the last firing, since its instant.
+//! The value that cron rules request for a field: the value of the last firing, since its instant.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::seam::ObjectOf;
 use crate::{Field, Inactive, Requested, Value};
 
 /// The value that the rules of an object request for a field. Of several rules that were applied at one instant, the
-/// last one in the spec wins. A bound that was moved to admit the other one is not requested.
+/// last one in the spec wins. A bound that was moved to admit the other bound is not requested.
 pub(super) fn request(object: &ObjectOf<CronRules>, field: Field) -> Result<Requested, Inactive> {
     let value_of = |rule: &CronRule| rule.desired.fields().find(|(it, _)| *it == field);
     let rules = object.policy.as_deref().map_or(&[][..], |policy| &policy.rules);
@@ -49,8 +49,8 @@ pub(super) fn last_firing(memory: &Memory, rule: &CronRule) -> Option<Timestamp>
     done.map(Execution::scheduled).max()
 }
 
-/// The executions of the current version of a rule; none after an edit, until it fires again. The edit counts as
-/// handled, and is in no history.
+/// The executions of the current version of a rule. An edited rule has none until it fires again: the edit moves the
+/// handled instant, and is not part of a history.
 fn executions<'a>(memory: &'a Memory, rule: &'a CronRule) -> impl Iterator<Item = &'a Execution> {
     let rule_memory = memory.rules.iter().find(|it| {
         let is_same = it.name == rule.name && it.fingerprint == rule.fingerprint;

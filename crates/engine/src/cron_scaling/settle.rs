@@ -1,4 +1,4 @@
-//! The memory, the records and the effects once the outcome of the write is known.
+//! The policy state, the records and the effects after the outcome of the write is known.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::{Outcome, Reason, Value, Verdict};
 
 /// The time between the first attempt and the second.
 const INITIAL_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
-/// The longest time between two attempts.
+/// The maximum time between two attempts.
 const MAX_BACKOFF_SECONDS: i64 = 60;
 
 /// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settlement {
-    /// The memory.
+    /// The new policy state.
     pub memory: Memory,
     /// The records.
     pub recorded: Vec<Recorded>,
@@ -64,7 +64,7 @@ pub fn settle(
         recorded.sort_by_key(|it| place(policy, it));
     }
     let mut effects = Vec::new();
-    // A rule that gives up one firing may carry out the next in the same turn.
+    // A rule that gives up one firing may apply the next in the same turn.
     for reason in reasons.into_iter().filter(|reason| reason.verdict == Verdict::Won) {
         let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
         let done = rule.and_then(|rule| applied_by(&rule.name, &recorded));
@@ -77,7 +77,7 @@ pub fn settle(
     Settlement { memory, recorded, effects }
 }
 
-/// Records are in order of time, then of the spec.
+/// The order of records: by time, then by the spec.
 fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     let (at, name) = match recorded {
         Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
@@ -90,7 +90,7 @@ fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     (at, place.unwrap_or(usize::MAX))
 }
 
-/// The value that a rule has just set, if any.
+/// The value that a rule has just set; `None` if it set none.
 fn applied_by(rule: &str, recorded: &[Recorded]) -> Option<super::Applied> {
     recorded.iter().rev().find_map(|it| match it {
         Recorded::Ended { rule: of, execution } if **of == *rule => match execution.ending {
@@ -125,7 +125,7 @@ impl RuleMemory {
 }
 
 impl Pending {
-    /// A firing that is about to be tried for the first time.
+    /// A new pending firing, before its first attempt.
     pub(super) fn new(at: Timestamp, now: Timestamp) -> Pending {
         Pending { at, attempts: 0, retry_at: now, message: None, applying: None }
     }

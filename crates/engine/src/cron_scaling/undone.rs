@@ -1,8 +1,9 @@
-//! Detects when another writer replaces what a rule has just set: an autoscaler, a deployment tool, a person.
+//! Detects when another field manager replaces the value that a rule has just set: an autoscaler, a deployment tool, a
+//! person.
 //!
-//! An undone value is reported once per firing, and stays in the memory until it is over. Nothing is written again,
-//! because two writers that both insist would never stop. A later change is legitimate: between its firings a rule
-//! sets nothing.
+//! An undone value is reported once per firing, and stays in the policy state until the change is over. Almanac does
+//! not write the value again, because two field managers that both insist would never stop. A later change is
+//! legitimate: between its firings, a rule sets nothing.
 
 use std::sync::Arc;
 
@@ -16,22 +17,22 @@ use crate::{Field, Identity, Objects};
 /// A value that is replaced within this time after a firing is undone.
 const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
-/// The start of the message about an undone value.
+/// The prefix of the message about an undone value.
 pub const ANOTHER_WRITER: &str = "another writer has set";
 
-/// A firing whose value another writer has immediately replaced.
+/// A firing whose value another field manager has immediately replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UndoneValue {
-    /// The firing.
+    /// The scheduled instant of the firing.
     pub scheduled: Timestamp,
     /// The field that was replaced.
     pub field: Field,
     /// The change: `another writer has set replicas to 2 since`. The message from a status also contains the next step.
     pub message: Arc<str>,
-    /// The writer, by its field manager, unless the message already has what to do about it.
+    /// The field manager that replaced the value; `None` if the message already contains the next step.
     pub by: Option<Arc<str>>,
-    /// Whether the value is back to that of the rule, or was set by another rule since. It has been reported and is
-    /// not reported again.
+    /// Whether the value equals that of the rule again, or another rule has set it since. The undone value has then
+    /// been reported, and is not reported again.
     pub is_over: bool,
 }
 
@@ -71,9 +72,9 @@ pub(crate) fn reacts_to_changes(
     })
 }
 
-/// Detects values that other writers have replaced, and the end of that; recorded once per firing. Only a known
-/// change by another writer is considered: a different value may also be our own, from a write whose response was lost
-/// or from a rule that no longer exists.
+/// Detects values that other field managers have replaced, and the end of each replacement. Each is recorded once per
+/// firing. Only a known change by another field manager is considered. A different value may also be Almanac's own:
+/// from a write whose response was lost, or from a rule that no longer exists.
 pub(crate) fn detect_undone(
     view: ViewMut<'_, CronRules>,
     policy: &Identity,
@@ -85,12 +86,12 @@ pub(crate) fn detect_undone(
     let object = state.policies.get_mut(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_mut()) else { return Vec::new() };
     for (index, rule) in memory.rules.iter_mut().enumerate() {
-        // A later firing, or an edit, starts again from nothing.
+        // A later firing, or an edit, discards the undone value.
         rule.undone.take_if(|known| known.scheduled != rule.handled);
         if let Some(known) = rule.undone.as_deref_mut() {
             let last = all.iter().find(|it| it.rule == index && it.field == known.field);
-            // A value that is put back and then replaced later is legitimate, unless that happened at
-            // once, too.
+            // A value that is restored and replaced again later is legitimate, unless the second replacement is
+            // immediate, too.
             known.is_over |= last.is_none_or(|it| it.set == it.found);
         }
     }
@@ -116,7 +117,7 @@ pub(crate) fn detect_undone(
     recorded
 }
 
-/// For each field of the target, the rule that set it last, if that was the rule's latest firing. `None` when the
+/// For each field of the target, the rule that set it last, if that write was the rule's latest firing. `None` when the
 /// target is unknown.
 fn last_sets(
     objects: &Objects,
@@ -125,7 +126,7 @@ fn last_sets(
 ) -> Option<Vec<LastSet>> {
     let object = state.policies.get(policy)?;
     let (target, memory) = (&object.policy.as_ref()?.target, object.memory.as_ref()?);
-    let fields = Field::of_target(target).iter();
+    let fields = Field::for_target(target).iter();
     let values =
         fields.filter_map(|field| Some((*field, objects.number(target.identity(), *field)?)));
     let values: Vec<(Field, u32)> = values.collect();
@@ -135,14 +136,14 @@ fn last_sets(
         let last = rules.filter_map(|(index, rule)| Some((index, last_set(rule, field)?)));
         let (rule, (execution, set)) = last.max_by_key(|(_, (it, _))| it.executed())?;
         let (scheduled, executed) = (execution.scheduled(), execution.executed());
-        // After an edit since then, the rule has started again from nothing.
+        // An edit since then has discarded the earlier state of the rule.
         let is_last = scheduled == memory.rules[rule].handled;
         is_last.then_some(LastSet { rule, scheduled, executed, field, set, found })
     });
     is_known.then(|| all.collect())
 }
 
-/// The last value that a rule set a field to.
+/// The last value that a rule set for a field.
 fn last_set(rule: &RuleMemory, field: Field) -> Option<(&Execution, u32)> {
     let set = rule.executions.iter().filter_map(|execution| {
         let FiringOutcome::Done(applied) = execution.ending else { return None };

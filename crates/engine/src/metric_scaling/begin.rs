@@ -1,5 +1,6 @@
-//! The start of a run of autoscalers: the current state, if that is known. Otherwise its first instant, with the
-//! recommendations of the windows before it. Nothing was scaled then: the replicas were the result of other writers.
+//! The start of a run of autoscalers: the current state if the status is known. Otherwise the run starts at its first
+//! instant, with the recommendations of the windows before that instant. Autoscalers scaled nothing then: other field
+//! managers set the replicas.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,8 +12,8 @@ use crate::{Exempt, Family, Identity, PolicyName, Reach};
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// The instants before the beginning at which a recommendation is looked for. A schedule changes once a minute at most,
-/// and a window is an hour at most.
+/// The maximum number of earlier instants to search for a recommendation. A schedule changes at most once a minute, and
+/// a window lasts at most an hour.
 const MAX_LOOKBACK: usize = 1024;
 
 pub(super) fn begin(
@@ -28,12 +29,12 @@ pub(super) fn begin(
         if Exempt::for_policy(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
-        // A run through time assumes that a target follows immediately.
+        // A run assumes that a target reaches its desired replicas immediately.
         if let Some(workload) = objects.workloads.get_mut(policy.target.identity()) {
             workload.current = None;
         }
         let name = PolicyName::new(Family::MetricScaling, (*identity).clone());
-        // A status has the time of the last change, and not the time at which the replicas were read.
+        // A status contains the time of the last change, not the time at which the replicas were read.
         if let Some(seen) = objects.seen_at.filter(|seen| *seen <= beginning.from) {
             start.first_turns.push((name, seen));
             continue;
@@ -49,7 +50,7 @@ pub(super) fn begin(
     start
 }
 
-/// Lets an autoscaler be new at an instant: it has recommended and scaled nothing.
+/// Makes an autoscaler new at an instant, without recommendations or changes.
 pub(super) fn start_as_new(
     state: &mut FamilyState<Autoscalers>,
     autoscaler: &Identity,
@@ -60,8 +61,8 @@ pub(super) fn start_as_new(
     }
 }
 
-/// The memory of an autoscaler with its recommendations from before the first instant, and whether none of its samples
-/// changes at that instant.
+/// The policy state of an autoscaler with its recommendations from before the first instant, and whether none of its
+/// samples changes at that instant.
 pub(super) fn arrive(
     view: View<'_, Autoscalers>,
     autoscaler: &Identity,
@@ -76,7 +77,7 @@ pub(super) fn arrive(
     Some((memory, changes_at != Some(from)))
 }
 
-/// Whether an autoscaler has queries, and a sample of each of them at an instant.
+/// Whether an autoscaler has queries, each with a sample at an instant.
 pub(super) fn decides(view: View<'_, Autoscalers>, autoscaler: &Identity, at: Timestamp) -> bool {
     let reach = Reach::everything();
     gather(view, autoscaler, &reach, at)
@@ -89,8 +90,8 @@ pub(super) fn window_start(policy: &MetricScaling, until: Timestamp) -> Timestam
     before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN))
 }
 
-/// The memory with the recommendations of the windows before an instant, and the next instant at which an answer changes
-/// with time alone.
+/// The policy state with the recommendations of the windows before an instant, and the next instant at which time alone
+/// changes a sample.
 fn recommended_before(
     view: View<'_, Autoscalers>,
     autoscaler: &Identity,

@@ -24,7 +24,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every metric in the order of the spec, and its effect.
+/// The whole chain of reasons of [`decide`]: the effect of every metric, in the order of the spec.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
@@ -49,7 +49,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
         recorded: Vec::new(),
     };
     if input.target == TargetState::Missing {
-        // A later object with its name is another object, which this autoscaler has not scaled.
+        // A later object of the same name is a different object, which this autoscaler has not scaled.
         memory.last_scale = None;
     }
     note_interference(&mut memory, set, now, &mut decision.recorded);
@@ -76,7 +76,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     decision
 }
 
-/// Notes the recommendation of an instant, and scales nothing.
+/// Records the recommendation of an instant, and scales nothing.
 pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) -> Memory {
     let mut reasons = Winners(Vec::new());
     let TargetState::Workload(workload) = input.target else { return memory };
@@ -92,9 +92,9 @@ pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) 
     memory
 }
 
-/// Whether the sample that multiplies the replicas is not newer than their last change. Multiplying again would count
-/// it twice: the last recommendation applies until there is a new sample. The inner instant is the one at which time
-/// alone brings one, for a metric that is not queried.
+/// Whether the sample that multiplies the replicas is not newer than their last change. A second multiplication would
+/// apply the sample twice, so the last recommendation applies until a new sample exists. The inner instant is the next
+/// one at which time alone yields a sample, for a metric that is not queried.
 #[expect(clippy::option_option, reason = "it does not wait, or for an instant, or for an answer")]
 fn waits_for_sample(
     input: &Input<'_>,
@@ -115,7 +115,7 @@ fn waits_for_sample(
     })
 }
 
-/// Every sample, if every one is usable: without one of them, there is no recommendation.
+/// Every sample if every one is usable. If one sample is unusable, no recommendation exists.
 fn usable(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Vec<FiniteNumber>> {
     for (position, _) in (0..).zip(&input.samples).filter(|(_, sample)| sample.is_err()) {
         reasons.won(reason(Some(position), Verdict::Error, Cause::NoSample));
@@ -123,7 +123,7 @@ fn usable(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Vec<Fi
     input.samples.iter().map(|sample| sample.as_ref().ok().copied()).collect()
 }
 
-/// The current replicas; the inner `None` where the number is unknown.
+/// The current replicas; the inner `None` if the number is unknown.
 #[expect(clippy::option_option, reason = "there is no target, or one of unknown replicas")]
 fn current_replicas(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<u32>> {
     let cause = match input.target {
@@ -135,7 +135,7 @@ fn current_replicas(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Opt
     None
 }
 
-/// The recommendation of each metric, if all of them have one.
+/// The recommendation of each metric; `None` if any metric has no recommendation.
 fn recommended(
     input: &Input<'_>,
     samples: &[FiniteNumber],
@@ -155,13 +155,13 @@ fn recommended(
 
 /// The desired replicas.
 struct DesiredReplicas {
-    /// The metric with the decisive recommendation, by its position.
+    /// The position of the metric with the decisive recommendation.
     metric: Option<usize>,
-    /// The limits applied to it.
+    /// The recommendation after each limit.
     limited: LimitedReplicas,
-    /// The replicas that are set; `None` where they are unknown.
+    /// The replicas that are set; `None` if they are unknown.
     set: Option<u32>,
-    /// The recommendation of each metric.
+    /// The recommendations, in the order of the metrics.
     recommended: Vec<u32>,
 }
 
@@ -207,7 +207,7 @@ impl DesiredReplicas {
         Some(DesiredReplicas { metric: None, limited, set, recommended: Vec::new() })
     }
 
-    /// Whether something else may be wanted once this is set.
+    /// Whether the desired value may change once this value is set.
     fn feeds_back(&self, policy: &MetricScaling) -> bool {
         let then = selected(policy, &self.recommended, Some(self.limited.replicas));
         policy.multiplies()
@@ -239,8 +239,8 @@ fn give_reasons(
     }
 }
 
-/// Turns the desired replicas into a write, unless they are set already. They may also have been set so recently that
-/// another write would only fight the writer that has changed them since.
+/// Plans a write of the desired replicas, unless they are set already. A value that was set very recently is not
+/// written either: a write would only contend with the field manager that has changed it since.
 fn plan_write(
     input: &Input<'_>,
     wanted: &DesiredReplicas,
@@ -261,7 +261,7 @@ fn plan_write(
         && (last.replicas == replicas || last.is_contested() && last.replicas != found)
     {
         note_contest(memory, last, found, now, &mut decision.recorded);
-        let again = last.at.checked_add(last.pause(period)).ok();
+        let again = last.at.checked_add(last.backoff(period)).ok();
         if let Some(again) = again.filter(|again| *again > now) {
             let cause = Cause::Contested { found, replicas };
             let until = Some(again);
@@ -273,7 +273,7 @@ fn plan_write(
     }
     let target = policy.target.identity().clone();
     decision.actions.push(Action::SetReplicas { target, replicas });
-    // The state after the write determines what follows.
+    // The state after the write determines the next wake.
     let mut then = memory.clone();
     then.scaled(wanted.limited.from, replicas, now);
     let change = changes_at(policy, &then, replicas, recommended, now);
@@ -281,8 +281,8 @@ fn plan_write(
     decision.wake_at = earliest([decision.wake_at, change, settles]);
 }
 
-/// Notes that another writer has replaced the value set shortly before, independent of the current recommendation.
-/// After a failure nothing is noted: the last write may have succeeded after all.
+/// Records that another field manager has replaced the value set shortly before, independent of the current
+/// recommendation. After a failure, nothing is recorded: the last write may have succeeded after all.
 fn note_interference(
     memory: &mut Memory,
     set: Option<u32>,
@@ -298,7 +298,7 @@ fn note_interference(
     }
 }
 
-/// Records that another writer has replaced the set value, once.
+/// Records once that another field manager has replaced the set value.
 fn note_contest(
     memory: &mut Memory,
     last: LastScale,
@@ -326,7 +326,7 @@ fn position(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// A period after an instant, if that is later.
+/// The end of a period that starts at an instant; `None` if it is not later than the instant, or out of range.
 pub(super) fn later(period: SignedDuration, now: Timestamp) -> Option<Timestamp> {
     now.checked_add(period).ok().filter(|at| *at > now)
 }

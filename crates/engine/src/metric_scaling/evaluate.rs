@@ -1,5 +1,5 @@
 //! The value of an expression over published numbers at an instant: exactly the value in a Prometheus that has scraped
-//! them at that instant.
+//! the numbers at that instant.
 //! The series of a schedule differ only in the name and the namespace of the schedule, and in the name of the metric,
 //! which neither `or` nor an aggregation reads. So the schedule identifies an element; the element of an aggregation
 //! has none.
@@ -13,7 +13,7 @@ use super::{Autoscalers, FiniteNumber, SampleProblem};
 use crate::Identity;
 use crate::seam::View;
 
-/// The value of an expression, or of a part of it.
+/// The value of an expression, or of one of its parts.
 enum Evaluated<'a> {
     Scalar(f64),
     Vector(Vec<Element<'a>>),
@@ -25,8 +25,8 @@ struct Element<'a> {
 }
 
 /// The one number that an expression yields over the numbers that schedules publish at an instant. A schedule that
-/// cannot be used, or is exempt, publishes none. While the ignore annotation of its namespace is unreadable,
-/// the expression has no value.
+/// cannot be used, or is exempt, publishes none. While the ignore annotation of a namespace is unreadable, an
+/// expression that reads one of its schedules has no value.
 pub fn evaluate(
     expression: &Expression,
     view: View<'_, Autoscalers>,
@@ -93,7 +93,7 @@ fn evaluated<'a>(
     results.pop().unwrap_or(Evaluated::Vector(Vec::new()))
 }
 
-/// The elements of the left side, and those of the right side without a counterpart there.
+/// The elements of the left side, and the elements of the right side without a counterpart on the left.
 fn joined<'a>(mut left: Vec<Element<'a>>, right: Vec<Element<'a>>) -> Vec<Element<'a>> {
     let schedules: BTreeSet<_> = left.iter().map(|it| it.schedule).collect();
     left.extend(right.into_iter().filter(|it| !schedules.contains(&it.schedule)));
@@ -127,7 +127,7 @@ impl<'a> Evaluated<'a> {
         }
     }
 
-    /// The elements. `or` and aggregations are over vectors only; a constant there is no query.
+    /// The elements. `or` and aggregations require vectors; a constant operand makes a query invalid.
     fn elements(self) -> Vec<Element<'a>> {
         match self {
             Evaluated::Scalar(value) => vec![Element { schedule: None, value }],
@@ -150,11 +150,11 @@ impl Operator {
 }
 
 impl Aggregation {
-    /// One number of many; nothing of nothing.
+    /// Aggregates elements into one number; `None` without elements.
     fn apply(self, elements: &[Element<'_>]) -> Option<f64> {
         let values = elements.iter().map(|element| element.value);
         match self {
-            // NaN counts only if there is nothing else, as in Prometheus.
+            // NaN applies only without any other number, as in Prometheus.
             Aggregation::Max => values.reduce(f64::max),
             Aggregation::Min => values.reduce(f64::min),
             Aggregation::Sum => (!elements.is_empty()).then(|| sum(values)),

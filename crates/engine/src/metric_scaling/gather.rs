@@ -9,20 +9,20 @@ use super::{
 use crate::seam::View;
 use crate::{Exempt, Identity, Reach, Unreachable, Workload};
 
-/// Everything a decision about one autoscaler looks at.
+/// All inputs of a decision about one autoscaler.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
     /// The checked spec.
     pub policy: &'a MetricScaling,
-    /// The memory in its status; `None` when it has no status yet.
+    /// The policy state in the status; `None` when the autoscaler has no status yet.
     pub memory: Option<&'a Memory>,
     /// The current state of the object that it scales.
     pub target: TargetState<'a>,
-    /// The answer to the query of each metric, in the order of the spec.
+    /// The sample of each metric's query, in the order of the spec.
     pub samples: Vec<Result<FiniteNumber, SampleProblem>>,
-    /// The instant at which each of these was sampled; `None` for one that was not queried, but applies now.
+    /// The instant of each sample; `None` for a metric that is not queried and whose value applies now.
     pub sampled_at: Vec<Option<Timestamp>>,
-    /// The next instant at which time alone changes one of these, if it does.
+    /// The next instant at which time alone changes a sample; `None` if it changes none.
     pub samples_change_at: Option<Timestamp>,
     /// The settings of all autoscalers.
     pub settings: Settings,
@@ -31,7 +31,7 @@ pub struct Input<'a> {
 /// The current state of the object that an autoscaler scales.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetState<'a> {
-    /// There is no such object.
+    /// The target does not exist.
     Missing,
     /// The target could not be read, so it might or might not exist.
     Unreachable(&'a Unreachable),
@@ -58,8 +58,8 @@ fn boundary(view: View<'_, Autoscalers>, metric: &Metric, now: Timestamp) -> Opt
 /// The number of schedule changes without effect on a sample that are skipped.
 const MAX_LOOKAHEAD: usize = 64;
 
-/// Gathers what a decision about the autoscaler of this name looks at. There is no decision about one that is
-/// exempt, or whose target is.
+/// Gathers the inputs of a decision about the autoscaler of this name. An autoscaler has no decision if it or its
+/// target is exempt.
 #[must_use]
 pub fn gather<'a>(
     view: View<'a, Autoscalers>,
@@ -91,7 +91,7 @@ pub fn gather<'a>(
     Some(Input { policy, memory, target, samples, sampled_at, samples_change_at, settings })
 }
 
-/// The answer to the query of a metric, and when time alone changes it.
+/// The sample of a metric, and the instant at which time alone changes it.
 fn sample(
     view: View<'_, Autoscalers>,
     autoscaler: &Identity,
@@ -110,11 +110,11 @@ fn sample(
             (_, Answerer::Prometheus) => (Err(SampleProblem::NotAsked), None),
         };
     };
-    // Prometheus has no number of a schedule in an unreadable namespace, and would take a default.
+    // Prometheus has no number of a schedule in an unreadable namespace, and would apply a default.
     if let Some(problem) = metric.query.unread(view) {
         return (Err(problem), None);
     }
-    // The number that Prometheus gives may be another one from a boundary on.
+    // Prometheus may return a different number from a boundary on.
     let boundary = sample.at.and_then(|_| boundary(view, metric, now));
     let stale = sample.at.zip(oldest).and_then(|(at, oldest)| at.checked_add(oldest).ok());
     match (stale, sample.at) {
@@ -125,7 +125,7 @@ fn sample(
     }
 }
 
-/// The value of an expression over published numbers, and when it changes.
+/// The value of an expression over published numbers, and the instant of its next change.
 fn published(
     view: View<'_, Autoscalers>,
     expression: &Expression,

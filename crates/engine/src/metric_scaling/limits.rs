@@ -1,6 +1,6 @@
-//! From the recommendation to the replicas that may be set now: the stabilization windows, the policies, the bounds, in
-//! this order, as in Kubernetes. The result depends only on time and on the memory, so a caller can also compute when
-//! it changes next.
+//! Limits a recommendation to the replicas that may be set now, by the stabilization windows, the policies and the
+//! bounds, in this order, as in Kubernetes. The result depends only on the time and the policy state. So a caller can
+//! also compute the instant of its next change.
 
 use jiff::Timestamp;
 
@@ -24,7 +24,7 @@ pub struct LimitedReplicas {
 
 /// Limits a recommendation to the replicas that may be set at an instant.
 ///
-/// The recommendation of this instant is the last one in the memory, if there is a recommendation.
+/// The recommendation of this instant is the last one in the policy state, if any exists.
 #[must_use]
 pub fn limit(
     policy: &MetricScaling,
@@ -39,8 +39,8 @@ pub fn limit(
     LimitedReplicas { from, recommended, stabilized, allowed, replicas }
 }
 
-/// The maximum that the lower window leaves of a recommendation: the set value, as far as it is known, unless others
-/// set it.
+/// The maximum that the scale-down window leaves of a recommendation: the set value if it is known, unless others set
+/// it.
 pub(super) fn highest_held(
     policy: &MetricScaling,
     memory: &Memory,
@@ -50,8 +50,8 @@ pub(super) fn highest_held(
     stabilize(policy, memory, u32::MAX, recommended, now)
 }
 
-/// The nearest to what is set that lies between the smallest recommendation of the upper window and the
-/// largest of the lower one.
+/// The replicas nearest to the set ones, between the smallest recommendation of the scale-up window and the largest
+/// recommendation of the scale-down window.
 fn stabilize(
     policy: &MetricScaling,
     memory: &Memory,
@@ -61,7 +61,7 @@ fn stabilize(
 ) -> u32 {
     let within = |seconds: u32| {
         let cutoff = before(now, seconds);
-        // Each applies until the next one begins.
+        // Each recommendation applies until the next one starts.
         let earlier_pairs =
             memory.recommendations.windows(2).filter(move |pair| pair[1].since > cutoff);
         earlier_pairs.map(|pair| pair[0].replicas).filter(move |_| seconds > 0)
@@ -71,7 +71,7 @@ fn stabilize(
     from.max(least).min(most)
 }
 
-/// No further than the policies of the direction allow.
+/// Limits a change to the maximum that the policies of the direction allow.
 fn allow(policy: &MetricScaling, memory: &Memory, from: u32, wanted: u32, now: Timestamp) -> u32 {
     let direction = match wanted.cmp(&from) {
         std::cmp::Ordering::Greater => Direction::Up,
@@ -111,7 +111,7 @@ fn reach(
     let reach = match (policy.amount, direction) {
         (Amount::Replicas(count), Direction::Up) => start + i64::from(count),
         (Amount::Replicas(count), Direction::Down) => start - i64::from(count),
-        // In whole numbers: ten percent of a hundred are ten.
+        // In whole numbers: 10 % of 100 are 10.
         (Amount::Percent(percent), Direction::Up) => {
             start + (start.max(0) * i64::from(percent) + 99) / 100
         }
@@ -123,7 +123,7 @@ fn reach(
     u32::try_from(reach.clamp(0, i32::MAX.into())).unwrap_or_default()
 }
 
-/// The next instant at which time alone changes the limit of a recommendation that stays the same.
+/// The next instant at which time alone changes the limits of an unchanged recommendation.
 #[must_use]
 pub fn changes_at(
     policy: &MetricScaling,

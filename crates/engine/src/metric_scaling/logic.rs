@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Autoscalers;
 
-/// The reason that an autoscaler has no effect, if it or its target is exempt.
+/// The reason that an autoscaler has no effect; `None` unless it or its target is exempt.
 fn exempt(view: View<'_, Autoscalers>, autoscaler: &Identity) -> Option<Exempt> {
     let target = view.state.policy(autoscaler)?.target.identity();
     Exempt::for_policy(&view.objects.exempt, autoscaler, Some(target))
@@ -196,7 +196,7 @@ impl PolicyFamily for Autoscalers {
         all
     }
 
-    /// The autoscalers whose queries Almanac answers from this number, among others.
+    /// The autoscalers with a query that Almanac evaluates from this number, among others.
     fn readers_of_number(view: View<'_, Self>, publisher: &Identity) -> Vec<Identity> {
         let reads = |policy: &MetricScaling| {
             let selections = policy.metrics.iter().flat_map(|metric| &metric.query.names);
@@ -213,8 +213,8 @@ impl PolicyFamily for Autoscalers {
         Some(ReplicaMaximum { workload, most: checked.bounds.max(), rule: None })
     }
 
-    /// The value that it sets now, from the instant of its recommendation or write. Without a decision, its last set
-    /// value.
+    /// The value that the autoscaler sets now, from the instant of its recommendation or write. Without a decision, its
+    /// last set value.
     fn request(
         view: View<'_, Self>,
         policy: &Identity,
@@ -236,7 +236,7 @@ impl PolicyFamily for Autoscalers {
         };
         let is_so = |recommended: u32| input.policy.bounds.nearest(recommended) == replicas;
         let since = match recommendations.last().filter(|it| is_so(it.replicas)) {
-            // A run looks back no further than to the start of the window.
+            // A run searches no further back than the start of the window.
             Some(it) => Some(it.since).filter(|at| *at != begin::window_start(input.policy, now)),
             None => last_scale.filter(|it| it.replicas == replicas).map(|it| it.at),
         };
@@ -256,7 +256,7 @@ impl PolicyFamily for Autoscalers {
         later(view.state.extra.settings.query_period, now)
     }
 
-    /// The replacement is known without them; this identifies the writer.
+    /// The autoscaler detects a replacement without the known changes. These only identify the field manager.
     fn detect_undone(
         view: ViewMut<'_, Self>,
         policy: &Identity,
@@ -305,8 +305,8 @@ impl PolicyFamily for Autoscalers {
     }
 }
 
-/// Gives every query for which `is_it` is true the same constant sample. Returns the number of autoscalers with such a
-/// query.
+/// Assigns the same constant sample to every query for which `is_it` is true. Returns the number of autoscalers with
+/// such a query.
 pub fn answer(
     state: &mut FamilyState<Autoscalers>,
     is_it: impl Fn(&str) -> bool,

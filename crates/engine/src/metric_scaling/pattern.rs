@@ -1,8 +1,8 @@
 //! Regular expressions of label matchers: compiled once, shared when equal, within budgets for an object, a namespace
 //! and a process. `query` assigns them to queries.
 //!
-//! A kept pattern is a table of states, so a comparison reads each byte once, for any pattern. Its size is known, and
-//! a pattern with a large table is refused.
+//! The table of a kept pattern contains the states of its automaton, so a comparison reads each byte once, for any
+//! pattern. The size of a table is known, and a pattern with a large table is refused.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -24,29 +24,29 @@ pub const MAX_NAMESPACE_PATTERN_BYTES: usize = MAX_PROCESS_PATTERN_BYTES / SHARE
 /// The maximum size of the patterns of all objects of a process, compiled, in bytes.
 pub const MAX_PROCESS_PATTERN_BYTES: usize = 16 << 20;
 
-/// The number of namespaces that fill a pool.
+/// The number of namespaces that can fill a pool.
 const SHARES: usize = 4;
 /// The maximum number of steps to read all patterns of an object: some milliseconds.
 const MAX_OBJECT_STEPS: usize = 1 << 17;
 /// The maximum memory to build a table, before it is minimized.
 const MAX_BYTES_TO_COMPILE: usize = 4 * MAX_PATTERN_BYTES;
-/// The maximum work for a table: the memory of the states, each of which is visited once for each class of bytes.
+/// The maximum work for a table: the memory of the states. Each state is visited once for each class of bytes.
 const MAX_WORK_TO_COMPILE: usize = 8 << 20;
-/// The memory of a pattern in addition to its table and its text: entries of maps, and allocations.
+/// The memory of a pattern in addition to its table and its string: entries of maps, and allocations.
 const BYTES_PER_PATTERN: usize = size_of::<Counted>() + 256;
 
 /// A regular expression that a whole value must match, as in Prometheus.
 #[derive(Clone, Debug)]
 pub struct Pattern(Arc<Counted>);
 
-/// A pattern that counts in a pool, if there is one, until it has no owner any more.
+/// A pattern that counts in its pool until its last owner drops it.
 #[derive(Debug)]
 struct Counted {
     compiled: Compiled,
     pool: Option<Share>,
 }
 
-/// A pattern that does not count yet.
+/// A pattern that does not count in a pool yet.
 #[derive(Debug)]
 struct Compiled {
     text: Box<str>,
@@ -54,30 +54,30 @@ struct Compiled {
     bytes: usize,
 }
 
-/// The reason that a pattern is not kept.
+/// The reason that a pattern is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PatternExcess {
     /// The pattern is too large by itself.
     Pattern,
-    /// The pattern was not evaluated, because the object is refused for an earlier one.
+    /// The pattern was not evaluated, because the object is refused for an earlier pattern.
     Earlier,
-    /// The patterns of the object are too many or too large.
+    /// The object has too many patterns, or their total size is too large.
     Object,
-    /// The schedules would be compared with too many conditions for the object.
+    /// The object has too many conditions to compare with the schedules.
     Comparisons,
-    /// The patterns of all objects of the namespace are too large with it. It may be kept later.
+    /// With the pattern, the patterns of all objects of the namespace are too large. The pattern may be kept later.
     Namespace,
-    /// The patterns of all objects of the process are too large with it. It may be kept later.
+    /// With the pattern, the patterns of all objects of the process are too large. The pattern may be kept later.
     Process,
 }
 
-/// The state of a text.
+/// The state of a pattern string.
 enum CachedPattern {
-    /// Not a pattern in Go.
+    /// The string is not a valid pattern in Go.
     Invalid,
-    /// The pattern is too large, by itself or after the others of the object.
+    /// The pattern is too large, by itself or after the other patterns of the object.
     TooLarge(PatternExcess),
-    /// One of which nothing is kept yet.
+    /// The pattern was read, and its table is not kept yet.
     Read {
         automaton: NFA,
         matches_empty: bool,
@@ -88,7 +88,7 @@ enum CachedPattern {
     },
 }
 
-/// The budget for the patterns of one object. Each text is compiled once.
+/// The budget for the patterns of one object. Each string is compiled once.
 #[derive(Default)]
 pub struct PatternBudget {
     pool: Option<Share>,
@@ -97,20 +97,20 @@ pub struct PatternBudget {
     patterns: usize,
     bytes: usize,
     comparisons: usize,
-    /// No further pattern is kept: the object is refused in any case.
+    /// Whether the object is refused in any case, so that no further pattern is kept.
     is_refused: bool,
 }
 
 impl PatternBudget {
-    /// A budget within what a namespace has of a pool, if there is one.
+    /// Creates a budget within the share of a namespace in a pool.
     #[must_use]
     pub fn new(pool: Option<&PatternPool>, namespace: &str) -> PatternBudget {
         let share = |pool: &PatternPool| Share { pool: pool.clone(), namespace: namespace.into() };
         PatternBudget { pool: pool.map(share), ..PatternBudget::default() }
     }
 
-    /// Whether a pattern matches an empty value: `Some(None)` if it is too large to find out, `None` for a text that is
-    /// not a pattern.
+    /// Whether a pattern matches an empty value: `Some(None)` if the pattern is too large to evaluate, `None` for a
+    /// string that is not a pattern.
     pub fn matches_empty(&mut self, text: &str) -> Option<Option<bool>> {
         match self.cached(text) {
             CachedPattern::Invalid => None,
@@ -120,7 +120,7 @@ impl PatternBudget {
         }
     }
 
-    /// A pattern to keep. A text that is not one is refused as if it were too large.
+    /// Keeps a pattern. A string that is not a pattern is refused as too large.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl PatternBudget {
             return Err(PatternExcess::Earlier);
         }
         let result = self.keep_another(text);
-        // Nothing is compiled for an object that is refused.
+        // No pattern is compiled for a refused object.
         self.is_refused = result.is_err();
         result
     }
@@ -188,7 +188,7 @@ impl PatternBudget {
     }
 
     fn read(&mut self, text: &str) -> CachedPattern {
-        // With the group around it, as Prometheus has it: what ends that group early, or never, is up to Go.
+        // With the group around it, as in Prometheus: Go defines whether and where the group ends.
         let whole = format!("^(?s:{text})$");
         let Some((translated, steps)) = almanac_expressions::pattern_from_go(&whole) else {
             return CachedPattern::Invalid;
@@ -237,7 +237,7 @@ impl Compiled {
 }
 
 impl Pattern {
-    /// A pattern outside of every budget; `None` for a text that is not a pattern in Go, or is too large.
+    /// A pattern outside every budget; `None` for a string that is not a pattern in Go, or is too large.
     #[must_use]
     pub fn parse(text: &str) -> Option<Pattern> {
         PatternBudget::default().keep(text).ok()
@@ -245,13 +245,13 @@ impl Pattern {
 
     pub(super) fn is_match(&self, value: &str) -> bool {
         let input = Input::new(value).anchored(Anchored::Yes).earliest(true);
-        // No byte makes such a table give up.
+        // No byte makes a search in such a table fail.
         self.0.compiled.table.try_search_fwd(&input).is_ok_and(|found| found.is_some())
     }
 }
 
-/// The patterns of all objects of a process, and the budget for them. Each namespace has a quarter of it at most, and
-/// equal patterns count once in each. A copy is the same pool.
+/// The patterns of all objects of a process, and their budget. Each namespace may use at most a quarter of the budget.
+/// Equal patterns count once in each namespace. A clone shares the same pool.
 #[derive(Clone, Debug)]
 pub struct PatternPool(Arc<Pool>);
 
@@ -278,12 +278,12 @@ struct NamespaceContent {
 pub struct PatternFullness {
     of_namespace: usize,
     of_process: usize,
-    /// Whether the process may lack the room, and not only the namespace.
+    /// Whether the process, and not only the namespace, may lack the capacity.
     is_nearly_full: bool,
 }
 
 impl PatternFullness {
-    /// Whether there is more room now, so that the object may fit.
+    /// Whether more capacity exists now, so that the object may fit.
     #[must_use]
     pub fn has_more_room(self, now: PatternFullness) -> bool {
         now.of_namespace < self.of_namespace
@@ -300,15 +300,15 @@ struct Share {
 
 impl Default for PatternPool {
     fn default() -> PatternPool {
-        PatternPool::of_bytes(MAX_PROCESS_PATTERN_BYTES)
+        PatternPool::with_max_bytes(MAX_PROCESS_PATTERN_BYTES)
     }
 }
 
 impl PatternPool {
-    /// A pool of a size.
+    /// Creates a pool of a size.
     #[must_use]
-    pub fn of_bytes(most: usize) -> PatternPool {
-        PatternPool(Arc::new(Pool { most, kept: Mutex::default() }))
+    pub fn with_max_bytes(max: usize) -> PatternPool {
+        PatternPool(Arc::new(Pool { most: max, kept: Mutex::default() }))
     }
 
     /// The total size of all patterns with an owner, compiled, in bytes.
@@ -332,14 +332,14 @@ impl PatternPool {
 }
 
 impl Share {
-    /// The same pattern, if the pool has it.
+    /// The equal pattern in the pool; `None` if the pool does not contain it.
     fn cached(&self, text: &str) -> Option<Pattern> {
         let content = self.pool.lock();
         let own = content.by_namespace.get(&self.namespace)?;
         own.by_text.get(text).and_then(Weak::upgrade).map(Pattern)
     }
 
-    /// Adds a pattern to the pool, or returns the same one that is in it.
+    /// Adds a pattern to the pool, or returns the equal pattern in it.
     fn count(&self, compiled: Compiled) -> Result<Pattern, PatternExcess> {
         let most = self.pool.0.most;
         let mut content = self.pool.lock();
@@ -373,12 +373,12 @@ impl Drop for Counted {
         content.bytes = content.bytes.saturating_sub(self.compiled.bytes);
         let Some(own) = content.by_namespace.get_mut(namespace) else { return };
         own.bytes = own.bytes.saturating_sub(self.compiled.bytes);
-        // An equal one may have been added since this one lost its last owner.
+        // An equal pattern may have been added since this one lost its last owner.
         let text = &self.compiled.text;
         if own.by_text.get(text).is_some_and(|it| it.strong_count() == 0) {
             own.by_text.remove(text);
         }
-        // Another one of the namespace may be about to be taken off, too.
+        // A different pattern of the namespace may be about to be removed, too.
         if own.by_text.is_empty() && own.bytes == 0 {
             content.by_namespace.remove(namespace);
         }

@@ -1,6 +1,6 @@
 //! A checked `HorizontalAutoscaler`.
 //!
-//! Reading and checking are up to `almanac-api`; the decision computes the replicas.
+//! `almanac-api` reads and checks it; the decision computes the replicas.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::Target;
 pub struct MetricScaling {
     /// The workload that is scaled.
     pub target: Target,
-    /// The `apiVersion` in which the target is named, for requests to the API server.
+    /// The `apiVersion` of the target reference, for requests to the API server.
     pub target_version: Arc<str>,
     /// The bounds of the replicas, for all values of the metrics.
     pub bounds: ReplicaBounds,
-    /// In the order of the spec. May be empty: then only the bounds count.
+    /// The metrics in the order of the spec. Without metrics, only the bounds apply.
     pub metrics: Box<[Metric]>,
     /// The rules for scaling up.
     pub up: ScalingRules,
@@ -25,8 +25,8 @@ pub struct MetricScaling {
 }
 
 impl MetricScaling {
-    /// Whether the largest recommendation is used on the way up and the smallest on the way down: once one is
-    /// reached, the other is used.
+    /// Whether scaling up uses the largest recommendation and scaling down the smallest: when the replicas reach one of
+    /// them, the other applies.
     #[must_use]
     pub fn alternates(&self) -> bool {
         let selects = (self.up.select, self.down.select);
@@ -45,7 +45,7 @@ impl MetricScaling {
         self.metrics.iter().any(|metric| metric.target_type.multiplies())
     }
 
-    /// Whether it scales as another one does; their names make no difference.
+    /// Whether two autoscalers scale in the same way, regardless of their names.
     #[must_use]
     pub fn scales_as(&self, other: &MetricScaling) -> bool {
         let is_same = |(one, other): (&Metric, &Metric)| {
@@ -59,7 +59,7 @@ impl MetricScaling {
             && self.metrics.iter().zip(&other.metrics).all(is_same)
     }
 
-    /// For how many seconds it matters what was recommended and scaled.
+    /// The number of seconds for which earlier recommendations and changes affect a decision.
     #[must_use]
     pub fn history_seconds(&self) -> u32 {
         let both = [&self.up, &self.down];
@@ -68,30 +68,30 @@ impl MetricScaling {
     }
 }
 
-/// A query, and what its answer is compared with.
+/// A query, and the target of its sample.
 #[derive(Clone, Debug)]
 pub struct Metric {
     /// The query.
     pub query: Query,
-    /// The comparison of its sample.
+    /// The comparison of the sample with the target.
     pub target_type: TargetType,
-    /// The number that it is compared with.
+    /// The target of the metric.
     pub target: MetricTarget,
 }
 
 /// The comparison of a query's sample with its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetType {
-    /// The answer should be the target; the replicas there are change it.
+    /// The sample should equal the target; the current replicas change the sample.
     Value,
-    /// The answer should be the target for each replica.
+    /// The sample should equal the target times the replicas.
     AverageValue,
-    /// The answer is a fraction of one and the target a percentage; the replicas there are change it.
+    /// The sample is a fraction of one, and the target is a percentage; the current replicas change the sample.
     Utilization,
 }
 
 impl TargetType {
-    /// Whether it multiplies the current number of replicas.
+    /// Whether the comparison multiplies the current number of replicas.
     #[must_use]
     pub fn multiplies(self) -> bool {
         match self {
@@ -100,7 +100,7 @@ impl TargetType {
         }
     }
 
-    /// As it is written in manifests.
+    /// The name of the type in manifests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -123,7 +123,7 @@ pub struct ReplicaBounds {
 pub struct CrossedBounds;
 
 impl ReplicaBounds {
-    /// Bounds that do not contradict each other.
+    /// Creates bounds that are in order.
     pub fn new(min: u32, max: u32) -> Result<ReplicaBounds, CrossedBounds> {
         if min > max { Err(CrossedBounds) } else { Ok(ReplicaBounds { min, max }) }
     }
@@ -140,7 +140,7 @@ impl ReplicaBounds {
         self.max
     }
 
-    /// The number within the bounds that is nearest.
+    /// The number of replicas within the bounds that is nearest to the given one.
     #[must_use]
     pub fn nearest(self, replicas: u32) -> u32 {
         replicas.clamp(self.min, self.max)
@@ -150,9 +150,9 @@ impl ReplicaBounds {
 /// The direction of a change of replicas.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Direction {
-    /// More of them.
+    /// More replicas.
     Up,
-    /// Fewer of them.
+    /// Fewer replicas.
     Down,
 }
 
@@ -163,18 +163,18 @@ pub struct ScalingRules {
     pub window_seconds: u32,
     /// The choice among several recommendations and policies.
     pub select: Select,
-    /// The limits on changes within a period; without any, changes are immediate.
+    /// The limits on changes within a period. Without limits, changes are immediate.
     pub policies: Box<[RatePolicy]>,
 }
 
-/// The choice among several.
+/// The choice among several recommendations or policies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Select {
-    /// The largest recommendation; the policy that allows most.
+    /// The largest recommendation; the policy that allows the largest change.
     Max,
-    /// The smallest recommendation; the policy that allows least.
+    /// The smallest recommendation; the policy that allows the smallest change.
     Min,
-    /// None: nothing is scaled in this direction.
+    /// No choice: nothing is scaled in this direction.
     Disabled,
 }
 
@@ -192,7 +192,7 @@ pub struct RatePolicy {
 pub enum Amount {
     /// This number of replicas.
     Replicas(u32),
-    /// This percentage of the replicas at the beginning of the period.
+    /// This percentage of the replicas at the start of the period.
     Percent(u32),
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{Consequence, Identity, Presumption};
 
-/// A query has no answer, and why, so that a policy changes nothing.
+/// The assumption that a query has no sample, with the reason, so that a policy changes nothing.
 pub(super) fn unanswered(
     policy: &Identity,
     target: &Identity,
@@ -17,13 +17,13 @@ pub(super) fn unanswered(
         .with_consequence(Consequence::Unchanged(target.clone()))
 }
 
-/// A query has the same sample all the time, as the user specified.
+/// The assumption that a query always has the same sample, as the user specified.
 pub(super) fn answered(query: &Arc<str>, answer: &Arc<str>) -> Presumption {
     let sentence = format!("{query} is always {answer}, as specified");
     Presumption::new(1, [], sentence).with_texts([query, answer])
 }
 
-/// A target reaches the set replicas immediately.
+/// The assumption that a target reaches the set replicas immediately.
 pub(super) fn follows_at_once(target: &Identity) -> Presumption {
     let sentence = format!("{target} reaches the set replicas immediately");
     Presumption::new(6, [target], sentence).with_subject(target.to_string())

@@ -1,4 +1,4 @@
-//! A checked query: its text, and whether Almanac can answer it by itself, from the numbers it publishes.
+//! A checked query: its string, and whether Almanac can evaluate it from the numbers that it publishes.
 //!
 //! Parsing `PromQL` is up to `almanac-api`; `evaluate` computes the result of an expression at an instant.
 
@@ -12,25 +12,26 @@ use crate::{Exemption, Identity};
 /// A query of an autoscaler.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// As it is written; Prometheus is sent this.
+    /// The query as written. Prometheus receives this string.
     pub text: Arc<str>,
     /// The evaluator of the query.
     pub evaluator: QueryEvaluator,
-    /// The schedules whose numbers it names, for any source of the sample.
+    /// The schedules that the query names, for any source of the sample.
     pub names: Box<[Selects]>,
 }
 
 /// The component that can evaluate a query.
 #[derive(Clone, Debug)]
 pub enum QueryEvaluator {
-    /// Almanac: it is about nothing but the numbers of schedules.
+    /// Almanac evaluates the query, because it reads only the numbers of schedules.
     Published(Expression),
-    /// Only Prometheus; why, and what to change so that Almanac can, in words for users.
+    /// Only Prometheus can evaluate the query. The message contains the reason, and the change that makes Almanac able
+    /// to.
     External(Arc<str>),
 }
 
-/// A query that needs no Prometheus: steps, each of which pops the results of earlier steps off a stack and pushes
-/// its own. A query is as deep as it is long (`a + 1 + 1 …`), and is evaluated without recursion.
+/// A query that requires no Prometheus: steps, each of which removes the results of earlier steps from a stack and
+/// pushes its own. A query is as deep as it is long (`a + 1 + 1 …`), and is evaluated without recursion.
 #[derive(Clone, Debug)]
 pub struct Expression(Box<[Step]>);
 
@@ -41,14 +42,14 @@ pub enum Step {
     Number(f64),
     /// The numbers of schedules.
     Selector(Selector),
-    /// The last result with the other sign.
+    /// Negates the last result.
     Negate,
-    /// Arithmetic with the last two results, between elements of the same schedule where both sides have some.
+    /// Arithmetic with the last two results, between elements of the same schedule if both sides have elements.
     Arithmetic(Operator),
-    /// From the last two results, the elements of the left one, and those of the right one that have no counterpart
-    /// there.
+    /// Of the last two results, the elements of the left one, and the elements of the right one without a counterpart
+    /// on the left.
     Or,
-    /// One number of the last result.
+    /// Aggregates the last result into one number.
     Aggregate(Aggregation),
 }
 
@@ -72,18 +73,18 @@ pub enum Operator {
 /// The aggregation of several numbers into one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Aggregation {
-    /// The largest.
+    /// The largest number.
     Max,
-    /// The smallest.
+    /// The smallest number.
     Min,
-    /// All together.
+    /// The sum.
     Sum,
 }
 
 /// A selection of published numbers.
 #[derive(Clone, Debug)]
 pub struct Selector {
-    /// Under which name they are published.
+    /// The metric name of the numbers.
     pub metric: PublishedMetric,
     /// The schedules.
     pub selects: Selects,
@@ -101,7 +102,7 @@ pub enum PublishedMetric {
 /// The schedules that a selector selects.
 #[derive(Clone, Debug)]
 pub enum Selects {
-    /// The one of this name.
+    /// The schedule of this name.
     One(Identity),
     /// The schedules that meet all of these conditions.
     Matching(Box<[Matcher]>),
@@ -121,7 +122,7 @@ pub struct Matcher {
 pub enum Label {
     /// The name of the schedule.
     Name,
-    /// Its namespace.
+    /// The namespace of the schedule.
     Namespace,
 }
 
@@ -139,11 +140,11 @@ pub enum Condition {
 }
 
 impl PublishedMetric {
-    /// Both of them.
+    /// Both metric names.
     pub const ALL: [PublishedMetric; 2] =
         [PublishedMetric::ScheduledCapacity, PublishedMetric::ScheduledReplicasValue];
 
-    /// As it is published.
+    /// The name of the published metric.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -169,7 +170,7 @@ impl Matcher {
 }
 
 impl Query {
-    /// The schedules whose numbers it names, as far as they publish any.
+    /// The schedules that the query names and that publish a number.
     pub(super) fn schedules<'a>(
         &'a self,
         view: View<'a, Autoscalers>,
@@ -184,7 +185,7 @@ impl Query {
 }
 
 impl Selects {
-    /// Whether this schedule is meant, if it publishes a number.
+    /// Whether the selector selects this schedule, if the schedule publishes a number.
     pub(super) fn includes(&self, schedule: &Identity) -> bool {
         match self {
             Selects::One(named) => named == schedule,
@@ -192,7 +193,7 @@ impl Selects {
         }
     }
 
-    /// The schedules that are meant, of those that publish a number: they can be used, and are not exempt.
+    /// The selected schedules that publish a number: they are usable, and not exempt.
     pub(super) fn schedules<'a>(
         &'a self,
         view: View<'a, Autoscalers>,
@@ -200,7 +201,7 @@ impl Selects {
         self.usable(view).filter(move |(schedule, _)| view.objects.exempt.get(schedule).is_none())
     }
 
-    /// The problem of a selected schedule in a namespace whose mark is unreadable.
+    /// The problem of a selected schedule in a namespace with an unreadable ignore annotation.
     pub(super) fn unread(&self, view: View<'_, Autoscalers>) -> Option<SampleProblem> {
         let mut usable =
             view.objects.exempt.has_unread().then(|| self.usable(view)).into_iter().flatten();
@@ -231,7 +232,7 @@ impl Selects {
 }
 
 impl Step {
-    /// The number of results that it takes off the stack.
+    /// The number of results that the step removes from the stack.
     fn operands(&self) -> usize {
         match self {
             Step::Number(_) | Step::Selector(_) => 0,
@@ -242,7 +243,7 @@ impl Step {
 }
 
 impl Expression {
-    /// `None` if a step lacks an operand, or if the steps leave anything but one result.
+    /// Creates an expression; `None` if a step lacks an operand, or if the steps leave more or less than one result.
     #[must_use]
     pub fn new(steps: Vec<Step>) -> Option<Expression> {
         let results = steps
@@ -251,13 +252,13 @@ impl Expression {
         (results == Some(1)).then(|| Expression(steps.into()))
     }
 
-    /// The steps, in the order in which they are taken.
+    /// The steps, in the order of their evaluation.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
 
-    /// Every selector in it, from left to right.
+    /// Every selector of the expression, from left to right.
     pub fn selectors(&self) -> impl Iterator<Item = &Selector> {
         self.0.iter().filter_map(|step| match step {
             Step::Selector(selector) => Some(selector),

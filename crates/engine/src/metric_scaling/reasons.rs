@@ -1,4 +1,4 @@
-//! The reasons for a number of replicas, and their texts.
+//! The reasons for a number of replicas, and their messages.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::{Reason, counted};
 pub enum Cause {
     /// The recommendation of the metric is decisive.
     Sets {
-        /// The answer to its query.
+        /// The sample of the metric's query.
         sample: FiniteNumber,
         /// The recommendation with its limits.
         limited: LimitedReplicas,
     },
     /// The metric has a recommendation, but the one of another metric is decisive.
     Recommends {
-        /// The sample of its query.
+        /// The sample of the metric's query.
         sample: FiniteNumber,
         /// The number of replicas.
         replicas: u32,
@@ -31,22 +31,22 @@ pub enum Cause {
         /// The recommendation with its limits.
         limited: LimitedReplicas,
     },
-    /// Its query has no usable sample, so nothing is scaled.
+    /// The metric's query has no usable sample, so nothing is scaled.
     NoSample,
-    /// The current replicas, on which its recommendation depends, are unknown.
+    /// The current replicas are unknown, and the recommendation of the metric depends on them.
     ReplicasUnknown,
-    /// There is no metric: only the bounds count.
+    /// The autoscaler has no metrics: only the bounds apply.
     OnlyBounds {
         /// The bounds that apply.
         limited: LimitedReplicas,
     },
-    /// There is nothing of the target's name.
+    /// The target does not exist.
     TargetMissing,
     /// The target could not be read.
     TargetUnreachable,
-    /// Another writer has replaced the set value; it will be set again later.
+    /// Another field manager has replaced the set value. The autoscaler sets the value again later.
     Contested {
-        /// The value that the other writer has set.
+        /// The value that the other field manager has set.
         found: u32,
         /// The value that will be set again.
         replicas: u32,
@@ -54,7 +54,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The replicas that it decides, with their limits.
+    /// The decided replicas, with their limits.
     #[must_use]
     pub fn limited(&self) -> Option<LimitedReplicas> {
         match *self {
@@ -70,7 +70,7 @@ impl Cause {
         }
     }
 
-    /// Whether it decides and keeps this number of replicas.
+    /// Whether the cause decides this number of replicas and leaves it unchanged.
     pub(super) fn keeps(&self, replicas: u32) -> bool {
         self.limited().is_some_and(|it| it.from == replicas && it.replicas == replicas)
     }
@@ -104,9 +104,9 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
             let percent = if metric.target_type == TargetType::Utilization { "%" } else { "" };
             let (name, target) = (metric.target_type.name(), metric.target);
             let query = &metric.query.text;
-            format!("{query} is {sample}, {name} {target}{percent}: {}", of_replicas(replicas))
+            format!("{query} is {sample}, {name} {target}{percent}: {}", replicas_text(replicas))
         }
-        None => of_replicas(replicas),
+        None => replicas_text(replicas),
     };
     match reason.cause {
         Cause::Sets { sample, limited } => {
@@ -116,7 +116,7 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
         Cause::Recommends { sample, replicas } => recommended(sample, replicas),
         Cause::Holds { limited } => {
             let recommendation =
-                format!("{} until the next answer", of_replicas(limited.recommended));
+                format!("{} until the next answer", replicas_text(limited.recommended));
             [recommendation, limits(policy, limited)].concat()
         }
         Cause::NoSample => {
@@ -135,14 +135,14 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
     }
 }
 
-fn of_replicas(count: u32) -> String {
+fn replicas_text(count: u32) -> String {
     counted(count, "replica")
 }
 
 /// The recommendation, and every limit that makes a difference.
 #[must_use]
 pub fn render_limited(policy: &MetricScaling, limited: LimitedReplicas) -> String {
-    let recommended = of_replicas(limited.recommended);
+    let recommended = replicas_text(limited.recommended);
     format!("{recommended} recommended{}", limits(policy, limited))
 }
 

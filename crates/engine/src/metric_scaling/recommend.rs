@@ -2,8 +2,8 @@
 
 use super::{Direction, FiniteNumber, Metric, MetricScaling, Select, TargetType};
 
-/// The replicas that a metric recommends, from the current replicas and from those that are set. `None` where the
-/// recommendation depends on the current replicas, and these are unknown.
+/// The replicas that a metric recommends, from the current replicas and the set replicas. `None` if the recommendation
+/// depends on the current replicas, and these are unknown.
 #[must_use]
 pub fn recommendation(
     metric: &Metric,
@@ -26,16 +26,16 @@ pub fn recommendation(
         TargetType::Utilization => 100,
     };
     let current = current?;
-    // A sample near its target changes nothing, however many of the set replicas exist already.
+    // A sample near its target changes nothing, regardless of the number of set replicas that exist already.
     let near = set.filter(|set| *set > 0 && is_near(factor, 1));
     Some(near.unwrap_or_else(|| sample.scaled(factor * u64::from(current), target).max(1)))
 }
 
 /// The effective recommendation, by the index of its metric; `None` without any recommendation.
 ///
-/// The direction is up if any of them is above the set value, else down if any is below; the rules of that direction
-/// select the effective one. Where that direction is disabled, the largest is recorded, and the replicas do not
-/// change.
+/// The direction is up if any recommendation is above the set value; otherwise down if any is below it. The rules of
+/// that direction select the effective recommendation. If that direction is disabled, the largest is recorded, and the
+/// replicas do not change.
 pub(super) fn selected(
     policy: &MetricScaling,
     recommendations: &[u32],
@@ -46,7 +46,7 @@ pub(super) fn selected(
         if recommendations.iter().any(|it| *it > from) { Direction::Up } else { Direction::Down };
     let all = recommendations.iter().copied().enumerate();
     match policy.rules(direction).select {
-        // The first in the spec of several equal ones.
+        // Of several equal recommendations, the first one in the spec applies.
         Select::Max | Select::Disabled => all.rev().max_by_key(|(_, it)| *it),
         Select::Min => all.min_by_key(|(_, it)| *it),
     }

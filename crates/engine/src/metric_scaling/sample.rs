@@ -1,5 +1,4 @@
-//! The samples of queries, each with its error if there is none. A failed request is an input of a decision, like
-//! everything else.
+//! The samples of queries, or the error of each. A failed request is an input of a decision, like everything else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,14 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 use super::FiniteNumber;
 use crate::Identity;
 
-/// The answer to a query.
+/// The sample of a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// The query as written: a sample of the query before an edit does not count.
+    /// The query as written. A sample of the query before an edit does not count.
     pub query: Arc<str>,
-    /// The instant of the request; `None` for a value that a user states for all times.
+    /// The instant of the request; `None` for a value that a user specifies for all times.
     pub at: Option<Timestamp>,
-    /// The answer.
+    /// The number, or the problem.
     pub value: Result<FiniteNumber, SampleProblem>,
     /// The instant of the request that last yielded a number. [`Samples::hold`] keeps it.
     pub last_number_at: Option<Timestamp>,
@@ -42,7 +41,7 @@ impl Sample {
     }
 }
 
-/// The reason that there is no usable number.
+/// The reason that a query has no usable number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SampleProblem {
     /// The query selects nothing.
@@ -52,20 +51,21 @@ pub enum SampleProblem {
         /// The number of samples.
         count: u32,
     },
-    /// The answer is infinite, or not a number.
+    /// The number is infinite, or not a number.
     NotFinite,
     /// The server did not respond.
     NoAnswer {
         /// The kind of reason.
         kind: &'static str,
-        /// The reason, in words for users.
+        /// The reason, as a message for users.
         why: Arc<str>,
     },
     /// No request was sent yet.
     NotAsked,
-    /// Only a Prometheus can answer it, and there is none; why, and what to change.
+    /// The query requires a Prometheus, and none is configured. The message contains the reason and the required
+    /// change.
     External(Arc<str>),
-    /// The last answer is too old.
+    /// The last sample is too old.
     Stale {
         /// The instant of the sample.
         at: Timestamp,
@@ -78,7 +78,7 @@ pub enum Answerer {
     /// Almanac itself, at the instant of a decision.
     #[default]
     Almanac,
-    /// Prometheus, as all other queries.
+    /// Prometheus, which evaluates all other queries too.
     Prometheus,
 }
 
@@ -87,7 +87,7 @@ pub enum Answerer {
 pub struct Settings {
     /// The source of samples that Almanac could compute itself.
     pub answerer: Answerer,
-    /// A sample of this age or older does not count; `None` when samples do not expire.
+    /// The age from which a sample does not count; `None` when samples do not expire.
     pub oldest: Option<SignedDuration>,
     /// The interval between two requests of a query.
     pub query_period: SignedDuration,
@@ -102,10 +102,10 @@ impl Default for Settings {
     }
 }
 
-/// The answers there are, and who gives them.
+/// The samples of all queries, and the settings.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// The settings of all of them.
+    /// The settings of all autoscalers.
     pub settings: Settings,
     by_policy: BTreeMap<Identity, Vec<Sample>>,
 }
@@ -126,7 +126,7 @@ impl Samples {
         }
     }
 
-    /// The last answer to a query of a policy.
+    /// The last sample of a query of a policy.
     #[must_use]
     pub fn get(&self, policy: &Identity, query: &str) -> Option<&Sample> {
         self.by_policy.get(policy)?.iter().find(|sample| *sample.query == *query)
@@ -142,7 +142,7 @@ impl Samples {
         }
     }
 
-    /// The answers for some of the policies, with the same settings.
+    /// The samples of some policies, with the same settings.
     pub(crate) fn part<'a>(&self, policies: impl Iterator<Item = &'a Identity>) -> Samples {
         let samples = policies.filter_map(|it| self.by_policy.get_key_value(it));
         let by_policy = samples.map(|(policy, all)| (policy.clone(), all.clone())).collect();

@@ -8,28 +8,28 @@ use super::{Cause, Decision, LimitedReplicas, Memory, MetricScaling};
 use crate::seam::Effect;
 use crate::{Field, Occurrence, Outcome, Reason, Value, Verdict};
 
-/// Something that happened to an autoscaler.
+/// An event of an autoscaler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
     /// The autoscaler has set the replicas.
     Scaled {
-        /// Their value before; `None` when it was unknown.
+        /// The previous value; `None` if it was unknown.
         from: Option<u32>,
-        /// Their value now.
+        /// The new value.
         to: u32,
-        /// The metric whose recommendation counted, by its position.
+        /// The position of the metric with the decisive recommendation.
         metric: Option<u32>,
     },
-    /// The replicas could not be set, for another reason than at the last attempt; it is tried again.
+    /// The replicas could not be set, for a different reason than at the last attempt. The next turn tries again.
     Failed {
-        /// Their desired value.
+        /// The desired value.
         to: u32,
-        /// The reason that they could not be set.
+        /// The reason for the failure.
         message: Arc<str>,
     },
-    /// Another writer has replaced the set value.
+    /// Another field manager has replaced the set value.
     Undone {
-        /// The instant at which the autoscaler had set it.
+        /// The instant at which the autoscaler had set the value.
         at: Timestamp,
         /// The value that the autoscaler had set.
         set: u32,
@@ -87,7 +87,7 @@ pub fn settle(
         }
         Some(Outcome::Done) => {
             memory.scaled(from, replicas, now);
-            // If the set value was unknown, it continues from the current one.
+            // If the set value was unknown, the policy state continues from the current value.
             let from = Some(from).filter(|from| *from != replicas);
             recorded.push(Recorded::Scaled { from, to: replicas, metric });
             true
@@ -99,7 +99,7 @@ pub fn settle(
         // Another field manager was faster: the next decision determines the desired value.
         Some(Outcome::Withdrawn | Outcome::Conflict) => false,
         Some(Outcome::Refused(message) | Outcome::Unknown(message)) => {
-            // Each attempt fails until the cause is removed, which is recorded once.
+            // Each attempt fails until the cause is removed. The failure is recorded once.
             if memory.failure.as_ref() != Some(message) {
                 let message = Arc::clone(message);
                 recorded.push(Recorded::Failed { to: replicas, message });
@@ -115,7 +115,7 @@ pub fn settle(
         reason: *won,
     };
     let effects = if is_done { vec![effect()] } else { Vec::new() };
-    // A postponed write is not a failure; it has its own time.
+    // A postponed write is not a failure. It has its own next instant.
     let is_done = is_done || outcomes.is_empty();
     Settlement { memory, recorded, effects, is_done }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 /// One `PlacementDecision`: clusters that a placement has selected.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlacementDecision {
-    /// The placement, in the same namespace, by the label.
+    /// The placement in the label, in the same namespace.
     pub placement: Option<Arc<str>>,
-    /// The name of the group; empty for none.
+    /// The name of the group; empty for no name.
     pub group: Arc<str>,
-    /// The index of the group, as the label has it.
+    /// The index of the group in the label.
     pub group_index: Option<u32>,
-    /// The clusters.
+    /// The selected clusters.
     pub clusters: Box<[Arc<str>]>,
 }

@@ -1,23 +1,23 @@
-//! The QoS level and its annotations on a pod, and the level of the user that follows from them.
+//! The QoS level and its annotations on a pod, and the original level that follows from them.
 //!
-//! There is no other state: a new process has as much of it as one that has run for a year.
+//! The annotations are the only state, so a new process decides like one that has run for a year.
 
 use std::sync::Arc;
 
 use crate::Labels;
 
-/// A pod, or the template of the pods of a workload that has none in sight.
+/// A pod, or the template of the pods of a workload without known pods.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pod {
-    /// Its labels.
+    /// The labels of the pod.
     pub labels: Labels,
-    /// The name of its node; `None` before it has one.
+    /// The name of its node; `None` for a pending pod.
     pub node: Option<Arc<str>>,
-    /// Its QoS annotations; `None` when it has none, as for most pods.
+    /// The QoS annotations; `None` without any, as for most pods.
     pub annotations: Option<Box<QosAnnotations>>,
-    /// The reason that its level is not changed; `None` if the level may be changed.
+    /// The reason that the level is not changed; `None` if the level may be changed.
     pub left_alone: Option<LeftAlone>,
-    /// Whether it represents all pods of a workload.
+    /// Whether the entry represents all pods of a workload.
     pub is_template: bool,
 }
 
@@ -28,21 +28,21 @@ pub enum LeftAlone {
     Finished,
     /// The pod is being deleted.
     Terminating,
-    /// The pod only mirrors what a node runs by itself; the kubelet rejects changes.
+    /// The pod only mirrors a pod that a node runs by itself; the kubelet rejects changes.
     Mirror,
 }
 
-/// The annotations of a pod that are about its level.
+/// The annotations about the level of a pod.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct QosAnnotations {
-    /// `volcano.sh/qos-level`: its level now.
+    /// `volcano.sh/qos-level`: the current level.
     pub level: Option<Arc<str>>,
-    /// `volcano.sh/original-qos-level`: the level its user wants, while a policy sets another one. Empty for
-    /// none.
+    /// `volcano.sh/original-qos-level`: the level that the user requested, while a policy sets a different one. Empty
+    /// if the user set none.
     pub original: Option<Arc<str>>,
-    /// `almanac.dev/qos-policy`: the policy that sets it.
+    /// `almanac.dev/qos-policy`: the policy that sets the level.
     pub policy: Option<Arc<str>>,
-    /// `almanac.dev/qos-applied`: what the policy has set. Empty for none.
+    /// `almanac.dev/qos-applied`: the level that the policy has set. Empty if it has removed the level.
     pub applied: Option<Arc<str>>,
 }
 
@@ -53,19 +53,19 @@ impl Pod {
         self.annotations.as_deref().cloned().unwrap_or_default()
     }
 
-    /// Its level.
+    /// The current level.
     #[must_use]
     pub fn level(&self) -> Option<&Arc<str>> {
         self.annotations.as_ref()?.level.as_ref()
     }
 
-    /// Whether a policy has changed it, or something looks as if one had.
+    /// Whether the pod has an annotation that only a policy adds.
     #[must_use]
     pub fn is_marked(&self) -> bool {
         self.annotations.as_ref().is_some_and(|it| it.are_marks())
     }
 
-    /// Whether the annotations that only a policy adds are the same as those of another pod.
+    /// Whether the annotations that only a policy adds equal those of a second pod.
     #[must_use]
     pub fn has_same_marks(&self, other: &Pod) -> bool {
         let marks = |pod: &Pod| {
@@ -75,7 +75,7 @@ impl Pod {
         marks(self) == marks(other)
     }
 
-    /// Replaces its annotations; whether any of them is another one than before.
+    /// Replaces the annotations; returns whether any of them has changed.
     pub fn annotate(&mut self, annotations: &QosAnnotations) -> bool {
         let is_new = self.annotations() != *annotations;
         let is_nothing = *annotations == QosAnnotations::default();
@@ -85,16 +85,16 @@ impl Pod {
 }
 
 impl QosAnnotations {
-    /// Whether any of them is one that only a policy adds.
+    /// Whether any annotation is one that only a policy adds.
     #[must_use]
     pub fn are_marks(&self) -> bool {
         self.original.is_some() || self.policy.is_some() || self.applied.is_some()
     }
 
-    /// The level that the user of the pod wrote last; `None` for none.
+    /// The level that the user of the pod wrote last; `None` for no level.
     ///
-    /// A level that differs from the applied one is from the user, as is a deleted one. A level that a user sets to
-    /// exactly the value of a policy is taken as ours: the two cannot be distinguished.
+    /// A level that differs from the applied one comes from the user, and so does a deleted level. If a user sets a
+    /// level to exactly the value of a policy, it counts as the policy's level: the two cannot be distinguished.
     #[must_use]
     pub fn level_of_user(&self) -> Option<Arc<str>> {
         let level = self.level.clone().filter(|it| !it.is_empty());
@@ -107,13 +107,13 @@ impl QosAnnotations {
         }
     }
 
-    /// The pod as its user wants it.
+    /// The annotations that restore the user's level.
     #[must_use]
     pub(crate) fn restored(&self) -> QosAnnotations {
         QosAnnotations { level: self.level_of_user(), ..QosAnnotations::default() }
     }
 
-    /// The pod while a policy sets its level.
+    /// The annotations while a policy sets the level.
     #[must_use]
     pub(crate) fn under(&self, policy: &Arc<str>, level: Option<Arc<str>>) -> QosAnnotations {
         let or_empty = |text: Option<Arc<str>>| Some(text.unwrap_or_default());
@@ -126,10 +126,10 @@ impl QosAnnotations {
     }
 }
 
-/// A node, as far as policies choose by it.
+/// A node, reduced to the data by which policies select it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Node {
-    /// Its labels.
+    /// The labels of the node.
     pub labels: Labels,
 }
 
@@ -153,10 +153,10 @@ mod tests {
             (Some("1"), None, None, Some("1")),
             (Some("-1"), Some("1"), Some("-1"), Some("1")),
             (Some("-1"), Some(""), Some("-1"), None),
-            // The user has edited or deleted the level since.
+            // The user has edited or deleted the level since then.
             (Some("2"), Some("1"), Some("-1"), Some("2")),
             (None, Some("1"), Some("-1"), None),
-            // A level that is written by having none.
+            // A level that is represented by the absence of the annotation.
             (None, Some("1"), Some(""), Some("1")),
             (Some("LS"), Some("1"), Some(""), Some("LS")),
             // The annotations of a policy were deleted, or added by another field manager.

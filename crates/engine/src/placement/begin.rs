@@ -1,7 +1,7 @@
-//! The start of a run of placements: the instant at which the world was observed, if that is known. Otherwise it is
-//! just before the first instant, so that only later changes count as changes; or the first instant if a score or a
-//! toleration expires at it. Placements that may influence each other start together. The decisions are the only
-//! record of the past. A placement with an unknown selection does not start.
+//! The start of a run of placements: the instant at which the world was observed, if that is known. Otherwise the run
+//! starts just before the first instant, so that only later changes count as changes. It starts at the first instant if
+//! a score or a toleration expires at that instant. Placements that may influence each other start together. The
+//! decisions are the only record of the past. A placement with an unknown selection does not start.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) fn begin(
     let from = beginning.from;
     let first = match beginning.state_at {
         Some(seen) if seen < from => seen,
-        // A decision of the instant before would count for the one at the beginning, which is the first one.
+        // A decision just before the first instant would replace the first decision of the run.
         _ if something_ends(view, policies, from) => from,
         _ => beginning.moment_before(),
     };
@@ -34,7 +34,7 @@ pub(super) fn begin(
     begun
 }
 
-/// Whether a score or a toleration ends at this very instant.
+/// Whether a score or a toleration expires exactly at this instant.
 fn something_ends(view: View<'_, Placements>, policies: &[&Identity], at: Timestamp) -> bool {
     let mut scores =
         view.state.extra.hub.scores.values().flat_map(|of_clusters| of_clusters.values());

@@ -1,5 +1,5 @@
-//! The change cause of a selection, if it was time: a toleration or a score that has expired since the last decision.
-//! If several have expired, one of a cluster that was added or removed is named.
+//! The change cause of a selection that time has changed: a toleration or a score that has expired since the last
+//! decision. If several have expired, one of an added or removed cluster is named.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use super::{
 };
 use crate::Reason;
 
-/// The cluster that a reason is about, and the taint on it if it is about one.
+/// The cluster that a reason concerns, and its taint if the reason concerns a taint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangeCause {
-    /// Its name.
+    /// The name of the cluster.
     pub cluster: Arc<str>,
-    /// The taint.
+    /// The taint of the cluster.
     pub taint: Option<Taint>,
 }
 
@@ -38,7 +38,7 @@ impl ChangeCause {
     }
 }
 
-/// The reason for a decision. It stays the same while nothing changes.
+/// The reason for a decision. Without a change, the reason stays the same.
 pub(super) fn reason(
     input: &Input<'_>,
     ranking: &Ranking,
@@ -58,14 +58,14 @@ pub(super) fn reason(
     let of_changed = causes.iter().find(|(_, cause)| {
         cause.candidate().is_some_and(|candidate| search.has_changed(candidate))
     });
-    // Known causes for other clusters do not apply to clusters for which it is unknown whether they match.
+    // A known cause for a different cluster does not apply if it is unknown whether some clusters match.
     match of_changed.or(causes.first().filter(|_| !is_costly)) {
         Some((rule, cause)) => Reason { rule: *rule, cause: *cause, ..decision.reason },
         None => decision.reason,
     }
 }
 
-/// The recorded reason, for the current candidates; `None` if its cluster, or the taint of it, is gone.
+/// The recorded reason, for the current candidates; `None` if its cluster or the taint has been removed.
 fn recorded_reason(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> {
     let Some(change_cause) = &memory.change_cause else {
         let is_over = matches!(memory.reason.cause, Cause::TooCostly { .. });
@@ -81,7 +81,7 @@ fn recorded_reason(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> 
     Some(Reason { cause, ..memory.reason })
 }
 
-/// A cause, with the position of the score that it is about.
+/// A cause, and the position of its score.
 type ScoreCause = (Option<u32>, Cause);
 
 struct ChangeCauseSearch<'i, 'a> {

@@ -1,4 +1,4 @@
-//! Decides which clusters a placement selects, and how they are divided.
+//! Decides which clusters a placement selects, and their groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::ledger::decision_identity;
-use super::reasons::of_changes;
+use super::reasons::explain_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
     Candidate, Cause, ChangeCause, Eligibility, Exclusion, Input, KnownMatches, PlacementDecision,
@@ -20,20 +20,20 @@ pub const CLUSTERS_PER_DECISION: usize = 100;
 /// The decision of a placement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// `false` if the only action is to create the empty first `PlacementDecision` of a placement that is not decided.
+    /// `false` if the only action creates the empty first `PlacementDecision` of a placement without a decision.
     pub is_decided: bool,
-    /// The writes, in an order in which no cluster that stays selected is missing in between: none must be applied
-    /// before those ahead of it.
+    /// The writes, in an order in which a cluster that stays selected is always in a decision. No write may be applied
+    /// before the previous writes.
     pub actions: Vec<Action>,
     /// The selected clusters, in the order of their names.
     pub clusters: Vec<Arc<str>>,
     /// The groups of the clusters.
     pub groups: Vec<DecidedGroup>,
-    /// Whether the number of clusters is the desired one.
+    /// Whether the placement has the desired number of clusters.
     pub satisfaction: Satisfaction,
     /// The reason for the selection, and for its change.
     pub reason: Reason<Cause>,
-    /// The cluster that the reason is about, if it is about one.
+    /// The cluster that the reason concerns, if any.
     pub change_cause: Option<ChangeCause>,
     /// The clusters that were not selected at the last report, in order.
     pub added: Vec<Arc<str>>,
@@ -41,13 +41,13 @@ pub struct Decision {
     pub removed: Vec<Arc<str>>,
     /// The explanations of some added or removed clusters.
     pub explanations: Vec<RuleExplanation>,
-    /// The clusters with a taint that would not be tolerated forever, if it had the instant of its addition.
+    /// The clusters with a taint that would not be tolerated forever if the instant of its addition were known.
     pub undated: Vec<Arc<str>>,
-    /// The clusters over which the expressions have taken too many steps, and whether they are selected nevertheless.
+    /// The clusters for which the expressions have used too many steps, and whether each is selected nevertheless.
     pub costly: BTreeMap<Arc<str>, bool>,
     /// The verdicts of the predicates on clusters, for the next turn.
     pub known: KnownMatches,
-    /// The instant at which time alone could next change any of this.
+    /// The next instant at which time alone could change the decision.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -61,30 +61,30 @@ impl Decision {
     }
 }
 
-/// A group of selected clusters. Its index is its position.
+/// A group of selected clusters. Its position is its index.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecidedGroup {
-    /// Its name; empty for none.
+    /// The name of the group; empty for no name.
     pub name: Arc<str>,
-    /// Its clusters, in the order of their names.
+    /// The clusters of the group, in the order of their names.
     pub clusters: Vec<Arc<str>>,
-    /// The names of its `PlacementDecision`s.
+    /// The names of the `PlacementDecision`s of the group.
     pub decisions: Vec<Arc<str>>,
 }
 
 /// Whether a placement has as many clusters as its spec requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Satisfaction {
-    /// No set that exists is bound to its namespace.
+    /// No existing set is bound to the namespace.
     NothingBound,
-    /// None of those it names is.
+    /// None of the sets that the placement names is bound.
     NoneOfItsSets,
-    /// There are no clusters in its sets.
+    /// The sets of the placement contain no clusters.
     NoClusters,
-    /// None of them may be selected.
+    /// No cluster of the sets may be selected.
     NoneMatches,
-    /// The expressions would take too many steps for some candidates. Those of them that are selected stay, and no
-    /// others are added.
+    /// The expressions would use too many steps for some candidates. The selected ones among these stay, and no others
+    /// are added.
     TooCostly,
     /// The number of missing clusters.
     Lacks(u32),
@@ -93,7 +93,7 @@ pub enum Satisfaction {
 }
 
 impl Satisfaction {
-    /// The reason in the condition, as Open Cluster Management has it.
+    /// The condition reason, as in Open Cluster Management.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -113,7 +113,7 @@ impl Satisfaction {
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let ranking = Ranking::new(input, now);
     let mut selected = selected(input, &ranking);
-    // Positions are in the order of the names.
+    // The positions of candidates are in the order of their names.
     selected.sort_unstable();
     let chosen: Vec<&Candidate<'_>> = selected.iter().map(|it| candidate(input, *it)).collect();
     let groups = groups(input, &chosen);
@@ -129,7 +129,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let gone = known.into_iter().filter(|it| clusters.binary_search(it).is_err());
     let removed: Vec<Arc<str>> = gone.cloned().collect();
     let is_other = !added.is_empty() || !removed.is_empty();
-    let explanations = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
+    let explanations = is_other.then(|| explain_changes(input, &ranking, (&added, &removed), now));
     let decision = Decision {
         is_decided: true,
         actions,
@@ -156,7 +156,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     Decision { change_cause: ChangeCause::from_cause(input, reason.cause), reason, ..decision }
 }
 
-/// The candidates to select, in no order.
+/// The candidates to select, in unspecified order.
 pub(super) fn selected(input: &Input<'_>, ranking: &Ranking) -> Vec<u32> {
     let mut ranked = ranking.ranked.clone();
     let wanted = input.policy.number_of_clusters.and_then(|it| usize::try_from(it).ok());
@@ -201,7 +201,7 @@ fn groups(input: &Input<'_>, selected: &[&Candidate<'_>]) -> Vec<DecidedGroup> {
     }
     divide(&Arc::default(), &rest);
     if groups.is_empty() {
-        // Readers of the decisions find an empty one, rather than none.
+        // An empty decision, for readers that expect at least one.
         groups.push(DecidedGroup {
             name: Arc::default(),
             clusters: Vec::new(),
@@ -222,7 +222,7 @@ fn groups(input: &Input<'_>, selected: &[&Candidate<'_>]) -> Vec<DecidedGroup> {
 fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
     let groups = groups.iter().enumerate();
     let wanted = groups.flat_map(|(index, group)| {
-        // An empty group has one decision, and no chunk.
+        // An empty group has one decision, but no chunk of clusters.
         let chunks = group.clusters.chunks(CLUSTERS_PER_DECISION).chain(std::iter::once(&[][..]));
         group.decisions.iter().zip(chunks).map(move |(name, clusters)| WantedDecision {
             name,
@@ -234,7 +234,7 @@ fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
     wanted.collect()
 }
 
-/// The cause of a selection, if no toleration or score has ended.
+/// The cause of a selection if no toleration or score has expired.
 fn cause(ranking: &Ranking, selected: usize) -> Cause {
     let selected = number(selected);
     match ranking.matches.undecided().count() {
@@ -272,7 +272,7 @@ fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> Satis
     }
 }
 
-/// The matching candidates with a taint that no toleration tolerates forever by itself.
+/// The matching candidates with an undated taint that no toleration tolerates forever by itself.
 fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     let candidates = input.candidates.iter().zip(&ranking.eligibility);
     let undated = candidates.filter(|(it, eligibility)| match eligibility {
@@ -296,7 +296,7 @@ pub(super) fn content(input: &Input<'_>, wanted: &WantedDecision<'_>) -> Placeme
     }
 }
 
-/// The object of a decision.
+/// The identity of a decision.
 pub(super) fn object(input: &Input<'_>, name: &str) -> crate::Identity {
     decision_identity(input.identity.namespace(), name)
 }

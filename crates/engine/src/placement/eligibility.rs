@@ -1,4 +1,4 @@
-//! The candidates that may be selected: the verdicts of the predicates on them, and their taints.
+//! The candidates that may be selected: the verdicts of the predicates, and the effects of the taints.
 
 use almanac_expressions::MOST_STEPS;
 use jiff::Timestamp;
@@ -11,52 +11,51 @@ use super::{Candidate, Input, KnownMatches, Placement, Taint, TaintEffect, Toler
 /// Whether a candidate may be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Eligibility {
-    /// The candidate may not be selected.
+    /// The candidate must not be selected.
     Excluded(Exclusion),
     /// The candidate may be selected.
     Eligible {
-        /// The position of the taint that ranks the candidate behind others with the same total.
+        /// The position of the taint that ranks the candidate after others with the same total.
         shunned_by: Option<u32>,
-        /// The instant at which that may change: a relevant toleration ends, or a score that an expression has read
-        /// expires.
+        /// The instant at which the eligibility may change: a relevant toleration ends, or a score that an expression
+        /// has read expires.
         until: Option<Timestamp>,
-        /// Whether it may be selected only because it is selected now: otherwise a taint would exclude it, or it is
-        /// unknown whether it matches.
+        /// Whether the candidate may be selected only because it is selected now. Otherwise a taint would exclude it,
+        /// or it is unknown whether it matches.
         only_if_kept: bool,
     },
 }
 
-/// The reason that a candidate may not be selected.
+/// The reason that a candidate must not be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exclusion {
     /// The cluster is being deleted.
     Terminating,
     /// No predicate matches.
     NoPredicate {
-        /// The instant at which that may change: a score that an expression has read expires.
+        /// The instant at which the verdict may change: a score that an expression has read expires.
         until: Option<Timestamp>,
     },
-    /// The predicates take too many steps to decide whether it matches, and it is not selected.
+    /// The predicates use too many steps to determine whether the candidate matches, and the candidate is not selected.
     TooCostly {
-        /// The instant at which that may change: a score that an expression has read expires.
+        /// The instant at which the verdict may change: a score that an expression has read expires.
         until: Option<Timestamp>,
     },
     /// The cluster has a taint that is not tolerated.
     Tainted {
         /// The position of the taint.
         taint: u32,
-        /// The end of the toleration, if there was one.
+        /// The end of the toleration; `None` if no toleration matched.
         ended: Option<Timestamp>,
     },
 }
 
-/// The results of the predicates with expressions for all candidates, in their order. Results of other predicates are
-/// not kept: they are deterministic, and evaluated at little cost.
+/// The results of the predicates with expressions, in the order of the candidates. Results of other predicates are not
+/// kept: they are deterministic and cheap.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Matches {
     by_candidate: Vec<Matched>,
-    /// Whether the expressions take too many steps over every cluster that they are evaluated over, and not just over
-    /// one with too much data.
+    /// Whether the expressions use too many steps for every evaluated cluster, and not only for one with too much data.
     is_costly_everywhere: bool,
 }
 
@@ -65,7 +64,7 @@ impl Matches {
         if !input.policy.has_expressions() {
             return Matches::default();
         }
-        let known = input.memory.as_ref().map(|it| it.known.of_each(&input.candidates));
+        let known = input.memory.as_ref().map(|it| it.known.for_candidates(&input.candidates));
         let known = known.unwrap_or_default();
         let named = named_scores(input);
         let by_candidate =
@@ -86,7 +85,7 @@ impl Matches {
         Matches { by_candidate, is_costly_everywhere }
     }
 
-    /// The part that can be kept for the next turn.
+    /// The results that can be kept for the next turn.
     pub(super) fn to_keep(&self, input: &Input<'_>) -> KnownMatches {
         KnownMatches::from_matched(input, &self.by_candidate)
     }
@@ -95,7 +94,7 @@ impl Matches {
         self.by_candidate.get(usize::try_from(candidate).ok()?)
     }
 
-    /// The candidates over which the expressions take too many steps.
+    /// The candidates for which the expressions use too many steps.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = u32> {
         (0..)
             .zip(&self.by_candidate)
@@ -108,9 +107,9 @@ impl Matches {
         self.unfinished().filter(|it| self.is_undecided(*it))
     }
 
-    /// Whether it is unknown if a candidate matches: its share of the steps was too small because there are too many
-    /// others, or the expressions are too costly for every cluster. If even the largest share is too small for this
-    /// cluster alone, it does not match.
+    /// Whether it is unknown if a candidate matches. Its share of the steps was too small because the number of
+    /// candidates is too large, or the expressions are too costly for every cluster. If even the maximum share is too
+    /// small for this cluster alone, the cluster does not match.
     pub(super) fn is_undecided(&self, candidate: u32) -> bool {
         self.get(candidate).is_some_and(|it| {
             it.is_unfinished() && (it.granted < MOST_STEPS || self.is_costly_everywhere)
@@ -152,7 +151,7 @@ impl Matches {
 }
 
 /// Whether a candidate stays selected while it is unknown whether it matches. The decision at the start of that time
-/// applies, and not later changes of the decisions by other field managers.
+/// applies. Later changes of the decisions by other field managers do not.
 fn stays_selected(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
     let known = input.memory.as_ref().and_then(|memory| memory.costly.get(candidate.name));
     known.copied().unwrap_or(candidate.is_selected)
@@ -193,7 +192,7 @@ fn taint_effects(
             }
         }
     }
-    // A cluster that is shunned already does not become more so when a toleration ends.
+    // The end of a toleration does not change a cluster that another taint already ranks lower.
     let preferred_until = preferred_until.filter(|_| effects.shunned_by.is_none());
     effects.until = effects.until.into_iter().chain(preferred_until).min();
     Ok(effects)
@@ -203,7 +202,7 @@ fn earlier(known: Option<Timestamp>, end: Timestamp) -> Timestamp {
     known.map_or(end, |known| known.min(end))
 }
 
-/// For how long a taint is tolerated, by the toleration that lasts longest.
+/// The duration for which a taint is tolerated, by the toleration that lasts longest.
 pub(super) fn tolerated(policy: &Placement, taint: &Taint) -> Option<Tolerated> {
     policy.tolerations.iter().filter_map(|it| it.tolerates(taint)).max()
 }

@@ -1,5 +1,5 @@
-//! The placements that may select a cluster by expressions, with everything that their evaluation reads. It is apart from
-//! the world, so that a long evaluation needs no lock.
+//! The placements that may select a cluster by expressions, with the inputs of their evaluation. These are separate
+//! from the world, so that a long evaluation needs no lock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ pub struct ExpressionReaders {
     readers: Vec<Reader>,
 }
 
-/// One of these placements.
+/// A placement that may select the cluster by expressions.
 #[derive(Clone, Debug)]
 struct Reader {
     identity: Identity,
     policy: Arc<Placement>,
     known: KnownMatches,
-    /// Whether its last decision treated the cluster as too costly.
+    /// Whether the placement's last decision treated the cluster as too costly.
     is_known_costly: bool,
 }
 
@@ -60,19 +60,19 @@ impl ExpressionReaders {
         ExpressionReaders { cluster: cluster.into(), scores, readers }
     }
 
-    /// Whether there are none.
+    /// Whether no placement reads the cluster.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.readers.is_empty()
     }
 
-    /// Their names, in order.
+    /// The names of the placements, in order.
     pub fn names(&self) -> impl Iterator<Item = PolicyName> {
         self.readers.iter().map(|it| PolicyName::new(Family::Placement, it.identity.clone()))
     }
 
-    /// The verdicts of their expressions on a version of the cluster at `now`, in order; `None` for too many steps.
-    /// If the last decision of a placement treated the cluster as too costly, that is the result.
+    /// The verdicts of the placements' expressions on a version of the cluster at `now`, in order; `None` for too many
+    /// steps. If the last decision of a placement treated the cluster as too costly, that is its result.
     #[must_use]
     pub fn matched(&self, version: &Arc<Cluster>, now: Timestamp) -> Vec<Option<Matched>> {
         let (name, scores) = (&self.cluster, &self.scores);
@@ -80,8 +80,8 @@ impl ExpressionReaders {
             Candidate { name, cluster: version, is_selected: false, selected_by_others: 0 };
         let all = evaluate_each(STEPS_OF_A_CHANGE, self.readers.len(), |position, steps| {
             let Reader { policy, known, .. } = &self.readers[position];
-            // Before a change, the last turn has usually evaluated the cluster already.
-            let known = known.of_one(&candidate).and_then(|it| it.within(steps));
+            // The last turn before a change has usually evaluated the cluster already.
+            let known = known.for_candidate(&candidate).and_then(|it| it.within(steps));
             known.unwrap_or_else(|| matched(policy, scores.into(), &candidate, now, steps))
         });
         let all = all.into_iter().zip(&self.readers);

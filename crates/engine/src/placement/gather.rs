@@ -20,43 +20,42 @@ use crate::seam::View;
 pub struct Input<'a> {
     /// The placement.
     pub identity: &'a Identity,
-    /// The checked spec.
+    /// The checked spec of the placement.
     pub policy: &'a Placement,
-    /// The number of existing sets that are bound to its namespace.
+    /// The number of existing sets that are bound to the namespace.
     pub bound_sets: usize,
-    /// The bound sets that it selects from, in order.
+    /// The bound sets from which the placement selects, in order.
     pub sets: Vec<&'a Arc<str>>,
     /// The clusters of these sets, in the order of their names.
     pub candidates: Vec<Candidate<'a>>,
-    /// The scores of add-ons: for each score of the policy the objects, in the order of the candidates; empty for a
+    /// The scores of add-ons. For each score of the policy, the objects in the order of the candidates; empty for a
     /// built-in score.
     pub add_on_scores: Vec<Vec<Option<&'a Scores>>>,
     /// All scores of add-ons, for expressions: by the name of the object, and by the cluster.
     pub scores: &'a BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>,
-    /// The number of selections of the cluster that other placements have selected most often.
+    /// The number of selections of the cluster that other placements select most often.
     pub busiest: u32,
-    /// The decisions of the placement, and those that have the name of one.
+    /// The decisions of the placement, and the objects whose names match one of its decisions.
     pub decisions: BTreeMap<&'a Identity, &'a PlacementDecision>,
-    /// The memory of the last decision.
+    /// The policy state after the last decision.
     pub memory: Option<Memory>,
 }
 
 /// A cluster that may be selected.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// Its name.
+    /// The name of the cluster.
     pub name: &'a Arc<str>,
-    /// The object.
+    /// The cluster itself.
     pub cluster: &'a Arc<Cluster>,
-    /// Whether it is selected now.
+    /// Whether the cluster is selected now.
     pub is_selected: bool,
-    /// The number of other placements' selections of it.
+    /// The number of selections of the cluster by other placements.
     pub selected_by_others: u32,
 }
 
-/// Gathers the inputs of a decision about the placement of this name. Nothing must be fetched. There is no decision
-/// about one that is disabled, being deleted or exempt, or that cannot be used as written: its selection stays
-/// unchanged.
+/// Gathers the inputs of a decision about the placement of this name. Nothing must be fetched. A placement that is
+/// disabled, being deleted, exempt or unusable has no decision: its selection stays unchanged.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(placement)?;
@@ -70,7 +69,7 @@ pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<In
     if unusable_set(view, placement).is_some() {
         return None;
     }
-    let decisions = view.state.extra.decisions.of_placement(placement);
+    let decisions = view.state.extra.decisions.for_placement(placement);
     let own = own_counts(placement, &decisions);
     let mut candidates = candidates(hub, &sets, &own);
     let mut busiest = 0;
@@ -104,7 +103,7 @@ fn selects_from(policy: &Placement, set: &str) -> bool {
     policy.cluster_sets.is_empty() || policy.cluster_sets.iter().any(|it| **it == *set)
 }
 
-/// The bound sets that a placement selects from, in order.
+/// The bound sets from which a placement selects, in order.
 pub(super) fn named_sets<'a>(
     policy: &Placement,
     bound: &BTreeSet<&'a Arc<str>>,
@@ -112,7 +111,7 @@ pub(super) fn named_sets<'a>(
     bound.iter().copied().filter(|it| selects_from(policy, it)).collect()
 }
 
-/// A set that a placement selects from, and whose clusters are unknown.
+/// A set from which a placement selects and whose clusters are unknown.
 pub(super) fn unusable_set<'a>(
     view: View<'a, Placements>,
     placement: &Identity,
@@ -124,13 +123,13 @@ pub(super) fn unusable_set<'a>(
     bound.into_iter().filter(|set| selects_from(policy, set)).find(is_unusable)
 }
 
-/// The sets that are bound to a namespace, and there.
+/// The existing sets that are bound to a namespace.
 pub(super) fn bound_sets<'a>(hub: &'a Hub, namespace: &str) -> BTreeSet<&'a Arc<str>> {
     let bindings = hub.bindings.get(namespace).into_iter().flat_map(BTreeMap::values);
     bindings.filter(|set| hub.sets.contains_key(*set)).collect()
 }
 
-/// The number of times that each cluster is in the decisions of a placement.
+/// The number of occurrences of each cluster in the decisions of a placement.
 fn own_counts<'a>(
     placement: &Identity,
     decisions: &BTreeMap<&'a Identity, &'a PlacementDecision>,
@@ -176,8 +175,8 @@ fn count_others(
     }
 }
 
-/// The scores in the objects that the expressions of a placement name, of each candidate in their order. Only of a few
-/// objects: an expression may name hundreds and read none of them.
+/// The scores in the objects that the expressions of a placement name, in the order of the candidates. Only a few
+/// objects are included: an expression may name hundreds and read none of them.
 pub(super) fn named_scores<'a>(input: &Input<'a>) -> Vec<OfCandidates<'a>> {
     let expressions = input.policy.predicates.iter().flat_map(|it| &it.expressions);
     let named = expressions.filter_map(|it| match it.read_scores() {
@@ -190,7 +189,7 @@ pub(super) fn named_scores<'a>(input: &Input<'a>) -> Vec<OfCandidates<'a>> {
     objects.map(|(name, by_cluster)| (name, scores(Some(by_cluster), &input.candidates))).collect()
 }
 
-/// For up to this number of objects, the scores of all candidates are looked up before they are read.
+/// The maximum number of named objects whose scores are looked up for all candidates before the evaluation.
 const NAMED_SCORES_FOUND: usize = 4;
 
 fn scores<'a>(
@@ -204,7 +203,7 @@ fn scores<'a>(
     candidates.iter().map(of_candidate).collect()
 }
 
-/// Advances to the item of this name; callers pass the names in their order.
+/// Advances to the item of this name. Callers pass the names in their order.
 fn advance<Item>(
     items: &mut Peekable<impl Iterator<Item = Item>>,
     name: &str,
@@ -214,9 +213,9 @@ fn advance<Item>(
     items.next_if(|item| name_of(item) == name)
 }
 
-/// The placements whose decision may differ because of a change: an object of the hub that is new, was edited or is
-/// gone. A caller that changes an object calls this before and after the change, because the sets of a cluster can
-/// differ. A selection of one placement affects others at their next turns, and only that placement immediately.
+/// The placements whose decision may differ because an object of the hub was created, edited or deleted. A caller calls
+/// this before and after the change of an object, because the sets of a cluster can differ. A selection of one
+/// placement affects others at their next turns, and only that placement immediately.
 pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Identity> {
     if changed.group() != GROUP {
         return Vec::new();
@@ -229,7 +228,7 @@ pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Ide
     let (namespace, name) = (changed.namespace(), changed.name());
     let readers: Vec<&Identity> = match changed.kind() {
         "AddOnPlacementScore" => {
-            let named = view.state.extra.index.of_scores(name).into_iter();
+            let named = view.state.extra.index.score_readers(name).into_iter();
             let named = named.filter(|it| {
                 let policy = view.state.policy(it).filter(|it| reads(it));
                 policy.is_some_and(|policy| may_select(view, it, policy, namespace))
@@ -254,7 +253,8 @@ pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Ide
     readers.into_iter().cloned().collect()
 }
 
-/// The placements that select from one of these sets, in order. Only the namespaces are searched to which one is bound.
+/// The placements that select from one of these sets, in order. Only the namespaces to which one of the sets is bound
+/// are searched.
 fn selecting_from<'w>(view: View<'w, Placements>, sets: &BTreeSet<&Arc<str>>) -> Vec<&'w Identity> {
     let mut selecting = Vec::new();
     for (namespace, bindings) in &view.state.extra.hub.bindings {
@@ -269,7 +269,7 @@ fn selecting_from<'w>(view: View<'w, Placements>, sets: &BTreeSet<&Arc<str>>) ->
     selecting
 }
 
-/// The placements in a namespace that read anything, in order.
+/// The placements in a namespace that read any object, in order.
 fn reading_in<'w>(
     view: View<'w, Placements>,
     namespace: &str,
@@ -283,13 +283,13 @@ fn reading_in<'w>(
     })
 }
 
-/// Whether a placement reads anything. The status of one that cannot be used also names what it lacks.
+/// Whether a placement reads any object. The status of an unusable placement also names the missing objects.
 fn reads(policy: &Placement) -> bool {
     matches!(policy.standing, PlacementState::Active | PlacementState::Unusable)
 }
 
-/// Whether a placement reads other scores once these replace the current ones of an object. It is decided again when
-/// scores that it reads expire, so a later expiry makes no difference before.
+/// Whether a placement reads different scores once these replace the current scores of an object. The expiry of a score
+/// that a placement reads requeues the placement, so a later expiry makes no difference earlier.
 #[must_use]
 pub fn reads_otherwise(
     view: View<'_, Placements>,
@@ -319,7 +319,7 @@ pub fn reads_otherwise(
     is_read || policy.prioritizers.iter().any(counts) || !scores.renews(known, now)
 }
 
-/// Whether a cluster is one of the candidates of a placement.
+/// Whether a cluster is a candidate of a placement.
 pub(super) fn may_select(
     view: View<'_, Placements>,
     placement: &Identity,

@@ -1,4 +1,4 @@
-//! The state of a hub: its clusters, sets, bindings and scores.
+//! The objects of a hub: its clusters, sets, bindings and scores.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use super::{DecisionLedger, KeptMatches, PlacementIndex};
 use crate::objects::PlacementDecision;
 use crate::{Identity, LabelSelector, Labels};
 
-/// The API group of everything here.
+/// The API group of all objects in this module.
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
 
 /// A cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cluster {
-    /// Its labels.
+    /// The labels of the cluster.
     pub labels: Labels,
-    /// Its claims, by name.
+    /// The claims of the cluster, by name.
     pub claims: Labels,
-    /// The set in its label; selectors can add it to others.
+    /// The set in the label of the cluster. Selectors can add the cluster to other sets.
     pub set: Option<Arc<str>>,
-    /// Its taints.
+    /// The taints of the cluster.
     pub taints: Box<[Taint]>,
     /// The allocatable CPU.
     pub allocatable_cpu: Option<Quantity>,
     /// The allocatable memory.
     pub allocatable_memory: Option<Quantity>,
-    /// Whether it is being deleted.
+    /// Whether the cluster is being deleted.
     pub is_terminating: bool,
     /// The whole object, for expressions.
     pub object: Document,
@@ -55,29 +55,29 @@ impl Cluster {
     }
 }
 
-/// The change to an object of a hub.
+/// The change of an object of a hub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HubChange {
     /// No change.
     None,
-    /// Only what nothing but expressions reads of a cluster, such as the time of a heartbeat.
+    /// A change of data that only expressions read, such as the time of a heartbeat.
     ReadByExpressions,
-    /// A report of the agent of a cluster, possibly with more than expressions read: claims, amounts, scores.
+    /// A report of the agent of a cluster, which can change more than expressions read: claims, amounts, scores.
     Reported,
-    /// Anything else.
+    /// Any other change.
     Any,
 }
 
 /// Keeps placements from selecting a cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taint {
-    /// Its key.
+    /// The key of the taint.
     pub key: Arc<str>,
-    /// Its value; empty for none.
+    /// The value of the taint; empty for no value.
     pub value: Arc<str>,
-    /// Its effect.
+    /// The effect of the taint.
     pub effect: TaintEffect,
-    /// The instant of its addition, if that is known.
+    /// The instant of the taint's addition; `None` if it is unknown.
     pub added: Option<Timestamp>,
 }
 
@@ -93,7 +93,7 @@ pub enum TaintEffect {
 }
 
 impl TaintEffect {
-    /// An effect by its name.
+    /// The effect of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<TaintEffect> {
         Some(match name {
@@ -104,7 +104,7 @@ impl TaintEffect {
         })
     }
 
-    /// As it is written.
+    /// The name of the effect in manifests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -115,7 +115,7 @@ impl TaintEffect {
     }
 }
 
-/// `gpu=yes:NoSelect`, as kubectl writes those of nodes.
+/// `gpu=yes:NoSelect`, in kubectl's format of node taints.
 impl std::fmt::Display for Taint {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let equals = if self.value.is_empty() { "" } else { "=" };
@@ -123,22 +123,22 @@ impl std::fmt::Display for Taint {
     }
 }
 
-/// The clusters of a set.
+/// A rule that determines the clusters of a set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ClusterSet {
-    /// The clusters that name it in their label.
+    /// The clusters whose label names the set.
     ByName,
-    /// The clusters with certain labels.
+    /// The clusters that match a label selector.
     Selected(LabelSelector),
-    /// No cluster: it selects by labels, but has no selector. An empty selector selects all clusters.
+    /// No cluster: the set selects by labels, but has no selector. An empty selector selects all clusters.
     Empty,
-    /// Its clusters are unknown, because the selector is unusable. A placement that selects from it keeps its
+    /// The clusters are unknown, because the selector is unusable. A placement that selects from the set keeps its
     /// selection.
     Unusable,
 }
 
 impl ClusterSet {
-    /// Whether a cluster is in the set of this name.
+    /// Whether the set of this name contains a cluster.
     #[must_use]
     pub fn contains(&self, name: &str, cluster: &Cluster) -> bool {
         match self {
@@ -154,37 +154,37 @@ impl ClusterSet {
 pub struct Score(i8);
 
 impl Score {
-    /// The highest.
-    pub const HIGHEST: Score = Score(100);
+    /// The maximum score.
+    pub const MAX: Score = Score(100);
 
-    /// A score, if it is one.
+    /// Creates a score; `None` if the number is out of range.
     #[must_use]
     pub fn new(score: i64) -> Option<Score> {
         let score = i8::try_from(score).ok()?;
         (-100..=100).contains(&score).then_some(Score(score))
     }
 
-    /// The number.
+    /// The score as a number.
     #[must_use]
     pub fn get(self) -> i8 {
         self.0
     }
 }
 
-/// The scores that one `AddOnPlacementScore` gives a cluster.
+/// The scores of a cluster in one `AddOnPlacementScore`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scores {
-    /// By name.
+    /// The scores, by name.
     pub values: Box<[(Arc<str>, Score)]>,
-    /// The end of their validity; `None` for never.
+    /// The instant of expiry; `None` for scores that never expire.
     pub valid_until: Option<Timestamp>,
 }
 
 impl Scores {
-    /// The end of scores with an unreadable end: they do not count.
+    /// The expiry of scores with an unreadable expiry. Such scores are not used.
     pub const UNREADABLE: Timestamp = Timestamp::MIN;
 
-    /// The reason that expired scores are not used.
+    /// The message that expired scores are not used.
     pub(super) fn why_ended(end: Timestamp) -> String {
         if end == Scores::UNREADABLE {
             "has a validUntil that cannot be read".to_owned()
@@ -193,21 +193,21 @@ impl Scores {
         }
     }
 
-    /// Whether these scores have no effect until the other ones end, if they replace them at `now`.
+    /// Whether new scores that replace `known` at `now` have no effect before the known scores expire.
     pub(super) fn renews(&self, known: &Scores, now: Timestamp) -> bool {
         let end = |it: &Scores| it.valid_until.unwrap_or(Timestamp::MAX);
         let has_ended = |it: &Scores| end(it) <= now;
         has_ended(self) == has_ended(known) && (has_ended(self) || end(self) >= end(known))
     }
 
-    /// A score by its name. Of two with one name, the first.
+    /// The score of this name. Of two scores with one name, the first one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Score> {
         self.values.iter().find(|(known, _)| **known == *name).map(|(_, score)| *score)
     }
 }
 
-/// The slim form of an object of a hub, other than a placement.
+/// The slim form of an object of a hub. Placements have a separate form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HubObject {
     /// A cluster.
@@ -216,13 +216,13 @@ pub enum HubObject {
     Set(ClusterSet),
     /// The set that is bound to the namespace of the object.
     Binding(Arc<str>),
-    /// Scores of the cluster whose namespace the object is in.
+    /// Scores of the cluster that the namespace of the object is named after.
     Scores(Scores),
     /// The clusters that a placement has selected.
     Decision(PlacementDecision),
 }
 
-/// The objects that placements select from.
+/// The objects from which placements select.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hub {
     /// The clusters, by name.
@@ -238,18 +238,18 @@ pub struct Hub {
 /// The objects that placements read.
 #[derive(Clone, Debug, Default)]
 pub struct HubState {
-    /// The objects they select from. Parts of a world share it.
+    /// The objects from which placements select. Parts of a world share them.
     pub hub: Arc<Hub>,
-    /// Their selections. Parts of a world in which placements rank by them share them.
+    /// The selections of all placements. Parts of a world share them if the placements of the part rank by them.
     pub decisions: Arc<DecisionLedger>,
-    /// The placements by the objects that they read.
+    /// The placements, by the objects that they read.
     pub index: PlacementIndex,
     /// The number of results of expressions that the placements keep.
     pub kept: KeptMatches,
 }
 
 impl Hub {
-    /// Whether a set, a binding or scores are here as they are given.
+    /// Whether the hub contains a set, a binding or scores with exactly this content.
     pub(crate) fn has(&self, identity: &Identity, object: &HubObject) -> bool {
         let (namespace, name) = (identity.namespace(), identity.name());
         match object {
@@ -264,7 +264,7 @@ impl Hub {
         }
     }
 
-    /// Removes an object, if it is of a kind that is here.
+    /// Removes an object if the hub contains its kind.
     pub(crate) fn remove(&mut self, object: &Identity) {
         let (namespace, name) = (object.namespace(), object.name());
         match object.kind() {

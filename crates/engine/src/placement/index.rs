@@ -1,6 +1,5 @@
-//! The objects that each placement reads, by its spec. Every change of a placement updates the index, so that neither
-//! a footprint nor a change of an object iterates over all placements. `gather` determines the clusters that a
-//! placement may select.
+//! The objects that each placement reads, by its spec. Every change of a placement updates the index, so that neither a
+//! footprint nor a change of an object iterates over all placements. `gather` determines the candidates of a placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,18 +17,18 @@ pub struct PlacementIndex {
     usable: BTreeSet<Identity>,
     /// The usable placements that rank by the selections of others.
     balancing: BTreeSet<Identity>,
-    /// The balancing placements whose selection depends on that.
+    /// The balancing placements whose selection depends on the selections of others.
     selecting_by_balance: BTreeSet<Identity>,
     /// The placements that select by expressions.
     with_expressions: BTreeSet<Identity>,
     /// The placements that may read the scores in any object.
-    of_any_scores: BTreeSet<Identity>,
+    any_score_readers: BTreeSet<Identity>,
     /// The placements that name an object with scores, by its name.
-    of_scores: BTreeMap<Arc<str>, BTreeSet<Identity>>,
+    score_readers: BTreeMap<Arc<str>, BTreeSet<Identity>>,
 }
 
 impl PlacementIndex {
-    /// Records the spec that a placement has now; `None` for one that is gone, or has none.
+    /// Records the current spec of a placement; `None` for a placement that was deleted or has no spec.
     pub(super) fn note(&mut self, identity: &Identity, placement: Option<&Arc<Placement>>) {
         if self.placements.get(identity) == placement {
             return;
@@ -45,7 +44,7 @@ impl PlacementIndex {
 
     fn insert(&mut self, identity: &Identity, placement: &Placement) {
         for object in named_scores(placement) {
-            self.of_scores.entry(Arc::clone(object)).or_default().insert(identity.clone());
+            self.score_readers.entry(Arc::clone(object)).or_default().insert(identity.clone());
         }
         let is_usable = placement.is_usable();
         for (is_in, set) in [
@@ -53,7 +52,7 @@ impl PlacementIndex {
             (is_usable && placement.balances(), &mut self.balancing),
             (is_usable && placement.selects_by_balance(), &mut self.selecting_by_balance),
             (placement.has_expressions(), &mut self.with_expressions),
-            (reads_any_scores(placement), &mut self.of_any_scores),
+            (reads_any_scores(placement), &mut self.any_score_readers),
         ] {
             if is_in {
                 set.insert(identity.clone());
@@ -63,10 +62,10 @@ impl PlacementIndex {
 
     fn remove(&mut self, identity: &Identity, placement: &Placement) {
         for object in named_scores(placement) {
-            if let Some(readers) = self.of_scores.get_mut(object) {
+            if let Some(readers) = self.score_readers.get_mut(object) {
                 readers.remove(identity);
                 if readers.is_empty() {
-                    self.of_scores.remove(object);
+                    self.score_readers.remove(object);
                 }
             }
         }
@@ -75,7 +74,7 @@ impl PlacementIndex {
             &mut self.balancing,
             &mut self.selecting_by_balance,
             &mut self.with_expressions,
-            &mut self.of_any_scores,
+            &mut self.any_score_readers,
         ] {
             set.remove(identity);
         }
@@ -103,13 +102,13 @@ impl PlacementIndex {
 
     /// Whether any placement may read the scores in the objects of this name.
     pub(super) fn reads_scores(&self, object: &str) -> bool {
-        !self.of_any_scores.is_empty() || self.of_scores.contains_key(object)
+        !self.any_score_readers.is_empty() || self.score_readers.contains_key(object)
     }
 
     /// The placements that may read the scores in the objects of this name.
-    pub(super) fn of_scores(&self, object: &str) -> BTreeSet<&Identity> {
-        let named = self.of_scores.get(object).into_iter().flatten();
-        named.chain(&self.of_any_scores).collect()
+    pub(super) fn score_readers(&self, object: &str) -> BTreeSet<&Identity> {
+        let named = self.score_readers.get(object).into_iter().flatten();
+        named.chain(&self.any_score_readers).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The clusters that placements have selected so far, and the number of selections of each. Each change of a decision
+//! The clusters that placements have selected, and the number of selections of each cluster. Each change of a decision
 //! updates the counts, so that no placement must count again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,32 +7,32 @@ use std::sync::Arc;
 use super::{GROUP, PlacementDecision};
 use crate::Identity;
 
-/// The clusters that placements have selected, and how often each one is selected.
+/// The clusters that placements have selected, and the number of selections of each cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DecisionLedger {
     decisions: BTreeMap<Identity, PlacementDecision>,
-    /// The decisions that name a placement, by the placement.
+    /// The decisions of each placement.
     of_placements: BTreeMap<Identity, BTreeSet<Identity>>,
     /// The number of selections of each cluster.
     counts: BTreeMap<Arc<str>, u32>,
-    /// The number of clusters with each number of selections.
+    /// The number of clusters, by their number of selections.
     clusters_by_count: BTreeMap<u32, u32>,
 }
 
 impl DecisionLedger {
-    /// All decisions.
+    /// All decisions, with their identities.
     pub fn iter(&self) -> impl Iterator<Item = (&Identity, &PlacementDecision)> {
         self.decisions.iter()
     }
 
-    /// One of them.
+    /// A decision by its identity.
     #[must_use]
     pub fn get(&self, decision: &Identity) -> Option<&PlacementDecision> {
         self.decisions.get(decision)
     }
 
-    /// The decisions of a placement, and objects with the name of one of them, in their order.
-    pub(super) fn of_placement<'a>(
+    /// The decisions of a placement, and objects whose names match one of its decisions, in order.
+    pub(super) fn for_placement<'a>(
         &'a self,
         placement: &Identity,
     ) -> BTreeMap<&'a Identity, &'a PlacementDecision> {
@@ -48,19 +48,19 @@ impl DecisionLedger {
         labeled.chain(named).collect()
     }
 
-    /// The decisions of these placements alone, for placements that do not count the others.
+    /// The decisions of these placements alone, for placements that ignore the counts of others.
     pub(super) fn part<'p>(
         &self,
         placements: impl Iterator<Item = &'p Identity>,
     ) -> DecisionLedger {
         let mut part = DecisionLedger::default();
-        for (identity, decision) in placements.flat_map(|it| self.of_placement(it)) {
+        for (identity, decision) in placements.flat_map(|it| self.for_placement(it)) {
             part.insert(identity.clone(), decision.clone());
         }
         part
     }
 
-    /// The placements whose decision an object is by its label or by its name, among these.
+    /// The placements to which an object belongs as a decision, by its label or its name, among the given placements.
     pub(super) fn placements_of<'p, Object>(
         &self,
         decision: &Identity,
@@ -79,7 +79,7 @@ impl DecisionLedger {
         self.counts.iter().map(|(cluster, count)| (cluster, *count))
     }
 
-    /// The number of selections of the most selected cluster, less the given numbers of selections by cluster name.
+    /// The maximum number of selections of a cluster, after subtraction of the given numbers by cluster name.
     pub(super) fn busiest_without(&self, left_out: &BTreeMap<&str, u32>) -> u32 {
         let mut of_others = 0;
         let mut elsewhere: BTreeMap<u32, u32> = BTreeMap::new();
@@ -149,19 +149,19 @@ impl DecisionLedger {
     }
 }
 
-/// The placement that a decision is of.
+/// The placement that a decision belongs to.
 fn owner(identity: &Identity, decision: &PlacementDecision) -> Option<Identity> {
     let placement = decision.placement.as_deref()?;
     Some(Identity::new(GROUP, "Placement", identity.namespace(), placement))
 }
 
-/// A `PlacementDecision` by its name.
+/// The identity of the `PlacementDecision` of this name.
 #[must_use]
 pub(super) fn decision_identity(namespace: &str, name: &str) -> Identity {
     Identity::new(GROUP, "PlacementDecision", namespace, name)
 }
 
-/// The number of a decision that has the name of one of this placement.
+/// The number in the name of a decision of this placement; `None` for other names.
 pub(super) fn decision_number(name: &str, placement: &str) -> Option<u32> {
     let digits = name.strip_prefix(placement)?.strip_prefix("-decision-")?;
     let number: u32 = digits.parse().ok()?;

@@ -20,7 +20,7 @@ use crate::{
     Reason, RuleExplanation, Value, Verdict, few,
 };
 
-/// A decision without expressions about this number of clusters takes a fraction of a millisecond.
+/// The maximum number of clusters for which a decision without expressions takes a fraction of a millisecond.
 const CHEAP_CLUSTERS: usize = 2_000;
 
 /// Placements, as a family of policies.
@@ -32,7 +32,7 @@ impl PolicyFamily for Placements {
     const FEEDS_BACK: bool = true;
     const INFLUENCE: InfluenceLimit = InfluenceLimit {
         at_once: 20,
-        longest_pause: SignedDuration::from_mins(10),
+        max_delay: SignedDuration::from_mins(10),
         interval: Some(SignedDuration::from_mins(5)),
     };
 
@@ -75,9 +75,9 @@ impl PolicyFamily for Placements {
         if !open.decision.is_decided {
             return Settlement { wake_at, ..Settlement::NOTHING };
         }
-        let kept = state.extra.kept.of_others(policy);
+        let kept = state.extra.kept.others_count(policy);
         let object = state.policies.get_mut(policy);
-        // The decision of an earlier spec does not apply to an edited policy.
+        // The decision of an earlier spec does not apply to an edited placement.
         let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
         let memory = object.as_ref().and_then(|object| object.memory.clone());
         let settled = settle(policy, open.decision, outcomes, memory, times.opened_at);
@@ -89,8 +89,8 @@ impl PolicyFamily for Placements {
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. A read of
-    /// the first of them by all others is equivalent.
+    /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. It is
+    /// equivalent that all others read the first of these placements.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         policy_of(view, policy)?;
         let index = &view.state.extra.index;
@@ -133,7 +133,7 @@ impl PolicyFamily for Placements {
         vec![whole(Verdict::Excluded, without_sets)]
     }
 
-    /// The score or the taint by which it selects other clusters.
+    /// The score or the taint that changed the selection.
     fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
         let described = describe(view, policy, &record.reason);
         Some((Occurrence::Selects, described.and_then(|(rule, _)| rule)))
@@ -143,7 +143,7 @@ impl PolicyFamily for Placements {
         super::begin::begin(view.alone(), policies, from)
     }
 
-    /// The decision of an earlier spec does not apply to a new one.
+    /// The decision of an earlier spec does not apply to a new spec.
     fn stored(object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
         object.with_memory_of_same(before)
     }
@@ -158,7 +158,7 @@ impl PolicyFamily for Placements {
         extra.kept.note(policy, 0);
     }
 
-    /// The decisions of others only matter for placements that rank by them.
+    /// Only placements that rank by the decisions of others read these decisions.
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
         if part.policies.is_empty() {
             return;
@@ -206,7 +206,7 @@ impl PolicyFamily for Placements {
         presumption.into_iter().collect()
     }
 
-    /// The selection has changed the very scores that led to it.
+    /// Whether the selection has changed the scores that led to it.
     fn decides_otherwise(
         view: View<'_, Self>,
         policy: &Identity,
@@ -265,11 +265,11 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     RuleExplanation::new(None, verdict, message)
 }
 
-/// Holds an object of a hub.
+/// Adds or replaces an object of a hub.
 pub(crate) fn upsert_hub_object(state: &mut HubState, identity: Identity, object: HubObject) {
     let (namespace, name) = (Arc::from(identity.namespace()), Arc::from(identity.name()));
     let HubState { hub, decisions, .. } = state;
-    // While a snapshot is decided about, what changes is copied: a decision changes nothing else.
+    // While a decision uses a snapshot, a changed part is copied. A decision itself changes no hub object.
     match object {
         HubObject::Cluster(cluster) => {
             Arc::make_mut(hub).clusters.insert(name, Arc::new(cluster));
@@ -325,27 +325,27 @@ pub(crate) fn remove_hub_object(state: &mut HubState, object: &Identity) {
     }
 }
 
-/// The clusters that a placement has selected; `None` without a `PlacementDecision` of it.
+/// The clusters that a placement has selected; `None` without a `PlacementDecision` of the placement.
 pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Option<Value> {
-    let own = decisions.of_placement(placement);
+    let own = decisions.for_placement(placement);
     let mut own =
         own.into_values().filter(|it| it.placement.as_deref() == Some(placement.name())).peekable();
     own.peek()?;
     Some(Value::Names(Arc::new(own.flat_map(|it| it.clusters.iter().cloned()).collect())))
 }
 
-/// The number of clusters in the decisions of a placement. One that is in two of them, as while it moves from one to
-/// the other, counts twice.
+/// The number of clusters in the decisions of a placement. A cluster in two decisions, such as one that moves between
+/// them, counts twice.
 #[must_use]
 pub fn selected_clusters(view: View<'_, Placements>, placement: &Identity) -> usize {
-    let own = view.state.extra.decisions.of_placement(placement).into_values();
+    let own = view.state.extra.decisions.for_placement(placement).into_values();
     let own = own.filter(|it| it.placement.as_deref() == Some(placement.name()));
     own.map(|it| it.clusters.len()).sum()
 }
 
 /// The decisions of a placement, in the order of their groups.
 fn divisions(view: View<'_, Placements>, placement: &Identity) -> Vec<Division> {
-    let own = view.state.extra.decisions.of_placement(placement);
+    let own = view.state.extra.decisions.for_placement(placement);
     let own = own.into_iter().filter(|(_, it)| it.placement.as_deref() == Some(placement.name()));
     let divisions = own.map(|(identity, decision)| Division {
         object: identity.name().into(),

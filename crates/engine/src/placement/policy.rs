@@ -1,4 +1,4 @@
-//! A checked placement: which clusters it may select, how it ranks them, and how it divides what it has selected.
+//! A checked placement: the clusters that it may select, the ranking, and the groups of the selected clusters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::LabelSelector;
 /// Selects clusters from the sets bound to its namespace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Placement {
-    /// Whether it is decided at all.
+    /// Whether the placement selects clusters at all.
     pub standing: PlacementState,
-    /// The sets to select from; without any, all that are bound.
+    /// The sets to select from; if empty, all sets that are bound.
     pub cluster_sets: Box<[Arc<str>]>,
-    /// The maximum number of clusters to select; without it, all matching ones.
+    /// The maximum number of clusters to select; `None` for all matching clusters.
     pub number_of_clusters: Option<u32>,
-    /// The predicates, one of which must match; without any, every cluster does.
+    /// The predicates, one of which must match; if empty, every cluster matches.
     pub predicates: Box<[ClusterSelector]>,
-    /// The taints that it tolerates.
+    /// The tolerations of taints.
     pub tolerations: Box<[Toleration]>,
     /// The sources of the scores that rank the clusters.
     pub prioritizers: Box<[Prioritizer]>,
@@ -30,7 +30,7 @@ pub struct Placement {
     pub groups: Box<[DecisionGroup]>,
 }
 
-/// Whether a placement is decided.
+/// Whether a placement selects clusters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum PlacementState {
     /// The placement is active.
@@ -45,13 +45,13 @@ pub enum PlacementState {
 }
 
 impl Placement {
-    /// A placement whose spec has an error, with the sets that it names.
+    /// Creates a placement whose spec has an error, with the sets that the spec names.
     #[must_use]
     pub fn unusable(cluster_sets: Box<[Arc<str>]>) -> Placement {
         Placement { standing: PlacementState::Unusable, cluster_sets, ..Placement::default() }
     }
 
-    /// Whether its spec has no error.
+    /// Whether the spec has no error.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.standing != PlacementState::Unusable
@@ -61,16 +61,16 @@ impl Placement {
 /// Selects clusters by their labels, their claims and expressions: all of them must match.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClusterSelector {
-    /// Of the labels.
+    /// The requirements for the labels.
     pub labels: LabelSelector,
-    /// Of the claims.
+    /// The requirements for the claims.
     pub claims: LabelSelector,
     /// The expressions, all of which must be true.
     pub expressions: Box<[Expression]>,
 }
 
 impl ClusterSelector {
-    /// Whether a cluster has the labels and the claims.
+    /// Whether a cluster matches the labels and the claims.
     #[must_use]
     pub fn fits(&self, cluster: &Cluster) -> bool {
         self.labels.selects(&cluster.labels) && self.claims.selects(&cluster.claims)
@@ -104,11 +104,11 @@ pub struct Toleration {
     pub value: Option<Arc<str>>,
     /// The effect of the taints; `None` for any.
     pub effect: Option<TaintEffect>,
-    /// The seconds from the addition of a taint to its end; `None` for never.
+    /// The seconds from the addition of a taint to the end of the toleration; `None` for a toleration without end.
     pub seconds: Option<i64>,
 }
 
-/// For how long a taint is tolerated.
+/// The duration for which a taint is tolerated.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Tolerated {
     /// Before this instant.
@@ -118,7 +118,7 @@ pub enum Tolerated {
 }
 
 impl Toleration {
-    /// Whether a taint is one that it tolerates, for however long.
+    /// Whether the toleration tolerates a taint, for any duration.
     #[must_use]
     pub fn matches(&self, taint: &Taint) -> bool {
         self.key.as_ref().is_none_or(|key| *key == taint.key)
@@ -126,16 +126,16 @@ impl Toleration {
             && self.effect.is_none_or(|effect| effect == taint.effect)
     }
 
-    /// Whether it would end, if the instant of the taint's addition were known.
+    /// Whether the toleration would end if the instant of the taint's addition were known.
     #[must_use]
     pub fn misses_time_added(&self, taint: &Taint) -> bool {
         let ends = self.seconds.is_some() && taint.effect != TaintEffect::NoSelectIfNew;
         ends && taint.added.is_none() && self.matches(taint)
     }
 
-    /// The duration for which it tolerates a taint; `None` if it does not match the taint.
+    /// The duration for which the toleration tolerates a taint; `None` if it does not match the taint.
     ///
-    /// The seconds do not matter for [`TaintEffect::NoSelectIfNew`], nor for a taint without the instant of its
+    /// The seconds have no effect for [`TaintEffect::NoSelectIfNew`], or for a taint without the instant of its
     /// addition.
     #[must_use]
     pub fn tolerates(&self, taint: &Taint) -> Option<Tolerated> {
@@ -159,14 +159,14 @@ impl Toleration {
 pub struct Weight(i8);
 
 impl Weight {
-    /// A weight, if it is one and has an effect.
+    /// Creates a weight; `None` if the number is out of range or has no effect.
     #[must_use]
     pub fn new(weight: i64) -> Option<Weight> {
         let weight = i8::try_from(weight).ok()?;
         (weight != 0 && (-10..=10).contains(&weight)).then_some(Weight(weight))
     }
 
-    /// The number.
+    /// The weight as a number.
     #[must_use]
     pub fn get(self) -> i8 {
         self.0
@@ -188,10 +188,10 @@ pub struct Prioritizer {
     pub weight: Weight,
 }
 
-/// The source of a score. Each is from -100 to 100.
+/// The source of a score from -100 to 100.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ScoreSource {
-    /// The fewer other placements have selected a cluster, the higher.
+    /// The fewer placements other than this one have selected a cluster, the higher.
     Balance,
     /// High for the clusters that are selected now.
     Steady,
@@ -203,13 +203,13 @@ pub enum ScoreSource {
     AddOn {
         /// The name of the object.
         resource: Arc<str>,
-        /// The name of the score in it.
+        /// The name of the score in the object.
         score: Arc<str>,
     },
 }
 
 impl ScoreSource {
-    /// A score that is built in, by its name.
+    /// The built-in score of this name.
     #[must_use]
     pub fn built_in(name: &str) -> Option<ScoreSource> {
         Some(match name {
@@ -221,7 +221,7 @@ impl ScoreSource {
         })
     }
 
-    /// The names of those that are built in.
+    /// The names of the built-in scores.
     pub const BUILT_IN: [&'static str; 4] =
         ["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"];
 }
@@ -239,10 +239,10 @@ impl fmt::Display for ScoreSource {
     }
 }
 
-/// Whether the scores that are listed are all there are.
+/// Whether the listed scores are the only ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PrioritizerMode {
-    /// The scores are added to, or replace, Balance and Steady with a weight of 1 each.
+    /// The scores are added to Balance and Steady with a weight of 1 each, or replace these.
     #[default]
     Additive,
     /// The scores are the only ones.
@@ -250,7 +250,7 @@ pub enum PrioritizerMode {
 }
 
 impl PrioritizerMode {
-    /// The scores that count, given those that are listed; a weight of `None` is 0.
+    /// The effective scores, given the listed ones; a weight of `None` is 0.
     pub fn prioritizers(
         self,
         listed: impl IntoIterator<Item = (ScoreSource, Option<Weight>)>,
@@ -277,7 +277,7 @@ impl PrioritizerMode {
 /// The maximum size of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupSize {
-    /// This number of clusters; 0 is all.
+    /// This number of clusters; 0 means all.
     Clusters(u32),
     /// This percentage of the selected clusters, rounded up.
     Percent(u8),
@@ -302,36 +302,36 @@ impl GroupSize {
     }
 }
 
-/// Selected clusters that are in groups of their own.
+/// Selected clusters that form groups of their own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecisionGroup {
-    /// The name of these groups.
+    /// The name of the groups.
     pub name: Arc<str>,
-    /// The selector of its clusters, without expressions.
+    /// The selector of the clusters, without expressions.
     pub selector: ClusterSelector,
 }
 
 impl Placement {
-    /// Whether it ranks clusters by how many placements have selected them.
+    /// Whether the placement ranks clusters by the number of placements that have selected them.
     #[must_use]
     pub fn balances(&self) -> bool {
         self.prioritizers.iter().any(|it| it.score == ScoreSource::Balance)
     }
 
-    /// Whether its selection depends on the selections of others. One without a number selects every cluster that
-    /// matches.
+    /// Whether the selection depends on the selections of other placements. A placement without a number selects every
+    /// cluster that matches.
     #[must_use]
     pub fn selects_by_balance(&self) -> bool {
         self.number_of_clusters.is_some() && self.balances()
     }
 
-    /// Whether a cluster has a taint that would not be tolerated forever, if it had the instant of its addition.
+    /// Whether a cluster has a taint that would not be tolerated forever if the instant of its addition were known.
     #[must_use]
     pub fn has_undated_taint(&self, cluster: &Cluster) -> bool {
         self.undated_taint(cluster).is_some()
     }
 
-    /// The first such taint.
+    /// The first taint that would not be tolerated forever if the instant of its addition were known.
     pub(super) fn undated_taint<'a>(&self, cluster: &'a Cluster) -> Option<&'a Taint> {
         cluster.taints.iter().find(|taint| {
             let mut matching = self.tolerations.iter().filter(|it| it.matches(taint)).peekable();
@@ -339,7 +339,7 @@ impl Placement {
         })
     }
 
-    /// Whether it selects by expressions.
+    /// Whether the placement selects by expressions.
     #[must_use]
     pub fn has_expressions(&self) -> bool {
         self.predicates.iter().any(|it| !it.expressions.is_empty())
@@ -352,8 +352,8 @@ impl Placement {
         expressions.any(|it| it.read_scores().contains(resource))
     }
 
-    /// The objects whose scores its expressions may read, by name: those that they name, and all there are on a hub
-    /// if they compute one.
+    /// The objects whose scores the expressions may read, by name: the objects that they name, and all objects with
+    /// scores on a hub if an expression computes the name.
     pub fn read_resources<'a>(&'a self, hub: &'a Hub) -> impl Iterator<Item = &'a Arc<str>> {
         let expressions = self.predicates.iter().flat_map(|it| &it.expressions);
         expressions.flat_map(|it| match it.read_scores() {

@@ -1,4 +1,4 @@
-//! The predicates of a placement that match a cluster, and the end of each verdict: scores that an expression reads
+//! The predicates of a placement that match a cluster, and the end of each verdict: a score that an expression reads
 //! may expire.
 
 use std::cell::{Cell, RefCell};
@@ -13,11 +13,11 @@ use super::{Candidate, Cluster, ClusterSelector, Input, Placement, Scores};
 /// All scores of a hub: by the name of the object, and by the cluster.
 pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
 
-/// The scores in one object, of each candidate in their order.
+/// The scores in one object, in the order of the candidates.
 pub(super) type OfCandidates<'a> = (&'a Arc<str>, Vec<Option<&'a Scores>>);
 
-/// All scores of a hub, and the scores of one candidate that were looked up already: a lookup for one after the other
-/// is less work than a search for each among thousands.
+/// All scores of a hub, and the scores of one candidate that have been looked up already. Lookups for consecutive
+/// candidates are less work than a search for each candidate among thousands.
 #[derive(Clone, Copy)]
 pub(super) struct FoundScores<'i, 'a> {
     all: &'a AllScores,
@@ -52,30 +52,30 @@ impl<'i, 'a> FoundScores<'i, 'a> {
 /// The verdict of the predicates on a candidate. A candidate that is not selected in any case is not evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Matched {
-    /// Whether one of them matches it.
+    /// Whether any predicate matches the candidate.
     pub verdict: MatchVerdict,
-    /// The instant at which that may change by time alone: the first of the read scores expires.
+    /// The instant at which time alone may change the verdict: the first of the read scores expires.
     pub until: Option<Timestamp>,
     /// The objects with scores that were read and have expired already, with the instants of the expiry.
     pub expired: BTreeMap<Arc<str>, Timestamp>,
-    /// The maximum number of steps of its expressions.
+    /// The maximum number of steps of the expressions.
     pub(super) granted: usize,
-    /// The number of steps that they took.
+    /// The number of steps that the expressions used.
     pub(super) spent: usize,
     /// Whether the result depends on the cluster alone: no scores were read, and if the steps did not suffice, none
-    /// was left.
+    /// remained.
     pub(super) follows_from_cluster: bool,
 }
 
 /// Whether any predicate matches a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum MatchVerdict {
-    /// One does, or there is none.
+    /// A predicate matches, or the placement has no predicates.
     Matches,
-    /// None does.
+    /// No predicate matches.
     #[default]
     DoesNot,
-    /// None does, and the steps were too few for one of them.
+    /// No predicate matches, and the steps were too few for at least one of them.
     Unfinished,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn fits(policy: &Placement, cluster: &Cluster) -> bool {
     policy.predicates.is_empty() || policy.predicates.iter().any(|it| it.fits(cluster))
 }
 
-/// The verdict of a placement's predicates on a candidate at `now`, from the scores of the hub, in this number of
+/// The verdict of a placement's predicates on a candidate at `now`, from the scores of the hub, within this number of
 /// steps.
 pub(super) fn matched(
     policy: &Placement,
@@ -152,7 +152,7 @@ pub(super) fn matched(
     Matched { verdict, until, expired, granted: budget.granted, spent, follows_from_cluster }
 }
 
-/// The reason that no predicate matches a candidate at `now`, in as many steps as were available to evaluate that.
+/// The reason that no predicate matches a candidate at `now`, within the number of steps that the evaluation had.
 pub(super) fn why_none(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
@@ -182,15 +182,15 @@ pub(super) fn why_none(
     mismatches.join("; or ") + &more
 }
 
-/// The maximum number of predicates that a message names as not matching, and of characters for each: labels, and the
-/// quotes of expressions, may be long.
+/// The maximum number of predicates that a message names as not matching, and the maximum number of characters for
+/// each: labels and quotes of expressions may be long.
 const MAX_NAMED_PREDICATES: usize = 4;
 const MAX_REASON_CHARS: usize = 400;
 
 /// The maximum number of expired objects with scores in a message.
 const MAX_NAMED_EXPIRED: usize = 3;
 
-/// A text with at most `most` characters.
+/// A string with at most `most` characters.
 fn clipped(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -198,7 +198,7 @@ fn clipped(text: &str, most: usize) -> String {
     }
 }
 
-/// The expired objects, as a message lists them after their effect.
+/// The expired objects, as a message lists them after the effect.
 pub(super) fn render_expired(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
     let texts = expired.iter().take(MAX_NAMED_EXPIRED).map(|(object, expired)| {
         let why = Scores::why_ended(*expired);
@@ -209,7 +209,7 @@ pub(super) fn render_expired(expired: &BTreeMap<Arc<str>, Timestamp>) -> String 
     texts.chain(more).collect()
 }
 
-/// The steps of one candidate. Predicates are alternatives: each of them has an equal share of the remaining steps,
+/// The steps for one candidate. Predicates are alternatives: each predicate has an equal share of the remaining steps,
 /// so that a costly one leaves steps for the others.
 struct Budget {
     granted: usize,
@@ -239,7 +239,7 @@ impl Budget {
 
 /// The reason that a predicate does not match.
 enum Mismatch<'p> {
-    /// The cluster has not the labels, or not the claims.
+    /// The cluster lacks the labels or the claims.
     Selectors,
     /// An expression is false.
     IsFalse(&'p Expression),
@@ -247,7 +247,7 @@ enum Mismatch<'p> {
     Fails(&'p Expression, Failure, usize),
 }
 
-/// The expressions of one placement over one cluster, and what they read.
+/// The expressions of one placement for one cluster, and the data that they read.
 struct Reading<'i, 'a> {
     scores: FoundScores<'i, 'a>,
     candidate: &'i Candidate<'a>,
@@ -264,7 +264,7 @@ impl<'i, 'a> Reading<'i, 'a> {
         Reading { scores, candidate, now, until, expired, reads_scores }
     }
 
-    /// Whether a predicate matches, and if it does not, why.
+    /// Whether a predicate matches; if not, the reason.
     fn judge<'p>(
         &self,
         predicate: &'p ClusterSelector,
@@ -295,7 +295,7 @@ impl<'i, 'a> Reading<'i, 'a> {
         expression.holds(&subject, meter)
     }
 
-    /// The scores of the cluster in the object of a name: none of them, if it has expired.
+    /// The scores of the cluster in the object of this name; no scores if they have expired.
     fn scores(&self, object: &str) -> Option<NamedScores<'a>> {
         self.reads_scores.set(true);
         let (object, scores) = self.scores.get(object, self.candidate.name)?;

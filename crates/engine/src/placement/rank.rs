@@ -1,4 +1,4 @@
-//! The total of each candidate that may be selected, and when that changes. All of it in whole numbers.
+//! The total of each candidate that may be selected, and the instant of its next change. All numbers are whole.
 
 use jiff::Timestamp;
 
@@ -9,13 +9,13 @@ use super::{Cluster, Eligibility, Exclusion, Input, Quantity, Score, ScoreSource
 /// One score of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RawScore {
-    /// The score is this one.
+    /// The score of the cluster.
     Given(Score),
     /// The cluster does not report its allocatable resources.
     NoData,
-    /// There is no such `AddOnPlacementScore`.
+    /// The `AddOnPlacementScore` does not exist.
     NoObject,
-    /// There is one, without this score.
+    /// The `AddOnPlacementScore` exists, without this score.
     NotInObject,
     /// The score was valid until this instant.
     Expired(Timestamp),
@@ -38,29 +38,29 @@ impl RawScore {
 /// The candidates that may be selected, with their totals.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ranking {
-    /// Of every candidate, in their order.
+    /// The eligibility of every candidate, in their order.
     pub eligibility: Vec<Eligibility>,
     /// The candidates that may be selected, in their order.
     pub ranked: Vec<RankedCandidate>,
-    /// The verdicts of the predicates on them.
+    /// The verdicts of the predicates on the candidates.
     pub(super) matches: Matches,
-    /// The smallest and the largest amount that a score compares, by the position of the score.
+    /// The minimum and the maximum amount that a score compares, by the position of the score.
     amounts: Vec<Option<Amounts>>,
 }
 
 /// A candidate that may be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RankedCandidate {
-    /// Its position among the candidates.
+    /// The position of the candidate in the input.
     pub candidate: u32,
-    /// The sum of its scores, each times its weight.
+    /// The sum of the scores, each multiplied by its weight.
     pub total: i64,
     /// Whether other candidates with the same total come first.
     pub is_shunned: bool,
 }
 
 impl RankedCandidate {
-    /// Sorts the candidate to be selected first to the front.
+    /// The sort key; the candidate to select first has the minimum key.
     pub(super) fn key(&self) -> (std::cmp::Reverse<i64>, bool, u32) {
         (std::cmp::Reverse(self.total), self.is_shunned, self.candidate)
     }
@@ -123,7 +123,7 @@ impl Ranking {
         };
         match &prioritizer.score {
             ScoreSource::Balance => balance(candidate.selected_by_others, input.busiest),
-            ScoreSource::Steady if candidate.is_selected => RawScore::Given(Score::HIGHEST),
+            ScoreSource::Steady if candidate.is_selected => RawScore::Given(Score::MAX),
             ScoreSource::Steady => RawScore::Given(Score::default()),
             ScoreSource::AllocatableCpu | ScoreSource::AllocatableMemory => {
                 let amount = amount(&prioritizer.score, candidate.cluster);
@@ -146,7 +146,7 @@ impl Ranking {
         }
     }
 
-    /// The instant at which time alone could next change the decision, once these candidates are selected, in order:
+    /// The next instant at which time alone could change the decision after these candidates are selected, in order:
     /// the end of a toleration, or of a score that was used or read.
     pub(super) fn wake_at(
         &self,
@@ -163,7 +163,7 @@ impl Ranking {
                 Some(Eligibility::Excluded(_)) | None => false,
             }
         };
-        // An undated taint is reported for every matching cluster, even for one that a taint excludes.
+        // An undated taint is reported for every matching cluster, even for a cluster that a taint excludes.
         let undated_until = |candidate: u32| {
             let matched = self.matches.get(candidate)?;
             let position = usize::try_from(candidate).unwrap_or(usize::MAX);
@@ -199,21 +199,21 @@ impl Ranking {
     }
 }
 
-/// 100 for a cluster that no other placement has selected, down to -100 for the one that most have.
+/// 100 for a cluster that no other placement has selected, down to -100 for the most selected cluster.
 fn balance(selected: u32, busiest: u32) -> RawScore {
     let (selected, busiest) = (i64::from(selected), i64::from(busiest));
     if selected == 0 || busiest == 0 {
-        return RawScore::Given(Score::HIGHEST);
+        return RawScore::Given(Score::MAX);
     }
     let halved = (50 * busiest - 100 * selected) / busiest;
     RawScore::Given(Score::new(2 * halved).unwrap_or_default())
 }
 
-/// From -100 for the smallest amount to 100 for the largest.
+/// From -100 for the minimum amount to 100 for the maximum.
 fn allocatable(amount: Quantity, Amounts { smallest, largest }: Amounts) -> RawScore {
     let range = largest.billionths() - smallest.billionths();
     if range == 0 {
-        return RawScore::Given(Score::HIGHEST);
+        return RawScore::Given(Score::MAX);
     }
     let above = amount.billionths() - smallest.billionths();
     let score = i64::try_from((200 * above - 100 * range) / range);
@@ -228,7 +228,7 @@ fn amount(score: &ScoreSource, cluster: &Cluster) -> Option<Quantity> {
     }
 }
 
-/// The range of the amounts of the clusters that may be selected, as far as they state one.
+/// The range of the amounts of the clusters that may be selected. A cluster without an amount is omitted.
 fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[RankedCandidate]) -> Option<Amounts> {
     let all = || {
         ranked.iter().filter_map(|it| {

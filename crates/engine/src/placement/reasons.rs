@@ -1,4 +1,4 @@
-//! The reasons for the clusters of a placement, and their texts.
+//! The reasons for the clusters of a placement, and their messages.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,17 +17,17 @@ use crate::answers::RuleExplanation;
 use crate::seam::View;
 use crate::{Identity, Reason, ScorePart, Verdict, WeightedScores, counted, few};
 
-/// The cause of a selection. A candidate is named by its index in the [`Input`].
+/// The cause of a selection. A candidate is identified by its index in the [`Input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// The totals alone.
+    /// The totals alone determine the selection.
     Ranked {
         /// The number of candidates that may be selected.
         eligible: u32,
         /// The number of selected candidates.
         selected: u32,
     },
-    /// It is unknown whether some candidates match. Those of them that were selected stay, and no others are added.
+    /// It is unknown whether some candidates match. The selected ones among these stay, and no others are added.
     TooCostly {
         /// The number of these candidates.
         undecided: u32,
@@ -43,20 +43,20 @@ pub enum Cause {
     },
     /// A score has expired; the rule is the position of the score.
     ScoreExpired {
-        /// The candidate that it was of.
+        /// The candidate of the score.
         candidate: u32,
     },
     /// The scores that an expression reads have expired.
     ReadScoresExpired {
-        /// The candidate that they were of.
+        /// The candidate of the scores.
         candidate: u32,
-        /// The instant.
+        /// The instant of expiry.
         at: Timestamp,
     },
 }
 
 impl Cause {
-    /// The candidate that it is about, if it is about one.
+    /// The candidate that the cause concerns, if any.
     #[must_use]
     pub fn candidate(self) -> Option<u32> {
         match self {
@@ -67,7 +67,7 @@ impl Cause {
         }
     }
 
-    /// The same about a candidate that is in another position now.
+    /// The same cause for a candidate that is in a different position now.
     pub(super) fn with_candidate(self, candidate: u32) -> Cause {
         match self {
             Cause::Ranked { .. } | Cause::TooCostly { .. } => self,
@@ -113,7 +113,7 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
     }
 }
 
-/// The score or the taint that has changed a selection, as text.
+/// The name of the score or the taint that has changed a selection.
 fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
     match reason.cause {
         Cause::Ranked { .. } | Cause::TooCostly { .. } => None,
@@ -161,19 +161,19 @@ pub(crate) fn describe(
     Some((rule_name(&input, reason), render(&input, reason)))
 }
 
-/// The verdict on every candidate: those that may be selected in the order of their ranks, then the others in the
-/// order of their names.
+/// The verdict on every candidate: the candidates that may be selected in the order of their ranks, then the others in
+/// the order of their names.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
     let ranking = Ranking::new(input, now);
     verdicts(input, &ranking, &ranking.in_order(), now, |_| true)
 }
 
-/// The maximum number of added clusters to report, and of removed ones.
+/// The maximum number of added clusters to report, and of removed clusters.
 const MAX_EXPLAINED: usize = 3;
 
-/// The verdicts on the first of the added clusters, and of the removed ones.
-pub(super) fn of_changes(
+/// The verdicts on the first added clusters, and on the first removed clusters.
+pub(super) fn explain_changes(
     input: &Input<'_>,
     ranking: &Ranking,
     (added, removed): (&[Arc<str>], &[Arc<str>]),
@@ -182,7 +182,7 @@ pub(super) fn of_changes(
     let is_among = |names: &[Arc<str>], name: &str| {
         names.binary_search_by(|known| (**known).cmp(name)).is_ok()
     };
-    // The others are not evaluated: there may be thousands, and expressions are slow.
+    // Other candidates are not evaluated: their number may be thousands, and expressions are slow.
     let in_order = ranking.in_order();
     let ranked = || in_order.iter().map(|it| it.candidate);
     let excluded = (0..).zip(&ranking.eligibility);
@@ -209,7 +209,7 @@ pub(super) fn of_changes(
         .collect()
 }
 
-/// A line about no candidate.
+/// A verdict line about the whole placement.
 fn line_of_all(verdict: Verdict, message: &str) -> RuleExplanation {
     RuleExplanation::new(None, verdict, message.to_owned())
 }
@@ -318,7 +318,7 @@ fn why_behind(input: &Input<'_>, it: &RankedCandidate, last: &RankedCandidate) -
     format!("{ahead} has as much, and comes before it by name")
 }
 
-/// The scores that count 0 because there are none.
+/// The scores that count 0 because they are missing.
 fn missing(input: &Input<'_>, ranking: &Ranking, it: &RankedCandidate, now: Timestamp) -> String {
     let mut text = String::new();
     for (index, prioritizer) in input.policy.prioritizers.iter().enumerate() {

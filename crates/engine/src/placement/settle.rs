@@ -1,4 +1,4 @@
-//! Updates the memory from the outcomes of the writes.
+//! Updates the policy state from the outcomes of the writes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,32 +9,33 @@ use super::{Cause, ChangeCause, Decision, KnownMatches, Satisfaction};
 use crate::seam::Effect;
 use crate::{Field, Identity, Outcome, Reason, RuleExplanation, Value};
 
-/// The memory between two decisions. The selection itself is in the `PlacementDecision`s.
+/// The policy state between two decisions. The selection itself is in the `PlacementDecision`s.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// The cause of the selection.
     pub reason: Reason<Cause>,
-    /// The cluster that the reason is about, if it is about one.
+    /// The cluster that the reason concerns, if any.
     pub change_cause: Option<ChangeCause>,
     /// The instant of the last decision.
     pub decided_at: Timestamp,
-    /// Whether the number of clusters is the desired one.
+    /// Whether the placement has the desired number of clusters.
     pub satisfaction: Satisfaction,
-    /// The clusters with a taint that would not be tolerated forever, if it had the instant of its addition.
+    /// The clusters with a taint that lacks the instant of its addition, and that would otherwise be tolerated for a
+    /// limited time.
     pub undated: Arc<[Arc<str>]>,
-    /// The clusters over which the expressions have taken too many steps, and whether they were selected nevertheless.
+    /// The clusters for which the expressions have used too many steps, and whether each was selected nevertheless.
     pub costly: Arc<BTreeMap<Arc<str>, bool>>,
     /// The verdicts of the predicates on clusters.
     pub known: KnownMatches,
-    /// The selection before writes failed, in order, if it has not been reported since: some of the writes may have
-    /// been applied.
+    /// The selection before writes failed, in order, if it has not been reported since: some writes may have been
+    /// applied.
     pub unreported: Option<Arc<[Arc<str>]>>,
 }
 
-/// A placement has selected other clusters.
+/// A change of the clusters that a placement has selected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// The instant.
+    /// The instant of the change.
     pub at: Timestamp,
     /// The newly selected clusters, in order.
     pub added: Vec<Arc<str>>,
@@ -42,9 +43,9 @@ pub struct Recorded {
     pub removed: Vec<Arc<str>>,
     /// The number of selected clusters.
     pub selected: u32,
-    /// The reason.
+    /// The reason for the change.
     pub reason: Reason<Cause>,
-    /// The explanations of some added or removed clusters, as of that decision.
+    /// The explanations of some added or removed clusters, at that decision.
     pub explanations: Vec<RuleExplanation>,
 }
 
@@ -55,12 +56,12 @@ pub struct Settlement {
     pub recorded: Vec<Recorded>,
     /// The selected clusters, whether or not a write was needed.
     pub effects: Vec<Effect<Reason<Cause>>>,
-    /// The memory.
+    /// The new policy state.
     pub memory: Option<Memory>,
 }
 
-/// Evaluates the outcomes of the writes. If one of them has failed, the selection is between the old one and the
-/// desired one. The next turn continues from there, and reports the whole change.
+/// Evaluates the outcomes of the writes. If any write has failed, the selection is between the old one and the desired
+/// one. The next turn continues from there, and reports the whole change.
 #[must_use]
 pub fn settle(
     placement: &Identity,

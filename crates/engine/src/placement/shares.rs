@@ -1,29 +1,29 @@
-//! The limit on steps of the expressions of placements: each evaluation has its own share, so that none uses up the
-//! steps of another one.
+//! The limit on the steps of the expressions of placements. Each evaluation has its own share, so that no evaluation
+//! uses the steps of another.
 
 use almanac_expressions::MOST_STEPS;
 
 use super::predicates::Matched;
 
-/// The steps of a decision over all clusters together: more than a selection among ten thousand clusters takes, and a
-/// fraction of a second.
+/// The maximum number of steps of a decision over all clusters together: more than a selection among ten thousand
+/// clusters uses, and a fraction of a second.
 pub(super) const STEPS_OF_A_DECISION: usize = 5_000_000;
 
-/// The steps to find out to which placements a change of one cluster matters.
+/// The maximum number of steps to find the placements that a change of one cluster affects.
 pub(super) const STEPS_OF_A_CHANGE: usize = 250_000;
 
 /// The minimum number of steps of each evaluation, regardless of the number of evaluations: twenty times the steps to
-/// look for a condition.
-const FEWEST_STEPS: usize = 1_000;
+/// search for a condition.
+const MIN_STEPS: usize = 1_000;
 
-/// Runs `count` evaluations, each with a share of the steps. Those with too small a share are repeated, with equal
-/// shares of the rest.
+/// Runs `count` evaluations, each with a share of the steps. The evaluations with too small a share are repeated, with
+/// equal shares of the remaining steps.
 pub(super) fn evaluate_each(
     steps: usize,
     count: usize,
     evaluate: impl Fn(usize, usize) -> Matched,
 ) -> Vec<Matched> {
-    let share = (steps / count.max(1)).clamp(FEWEST_STEPS, MOST_STEPS);
+    let share = (steps / count.max(1)).clamp(MIN_STEPS, MOST_STEPS);
     let mut all: Vec<Matched> = (0..count).map(|position| evaluate(position, share)).collect();
     let spent: usize = all.iter().map(|it| it.spent).sum();
     let unfinished = all.iter().filter(|it| it.is_unfinished()).count();

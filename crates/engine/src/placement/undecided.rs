@@ -1,4 +1,4 @@
-//! Placements that are not decided: why, and the decisions that they have nevertheless.
+//! Placements that are not decided: the reasons, and their existing decisions.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
 use crate::seam::View;
 use crate::{Action, Exempt, Identity, Reason, Verdict};
 
-/// The reason that a usable placement is not decided; `None` if it is.
+/// The reason that a usable placement is not decided; `None` if it is decided.
 pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) -> Option<String> {
     let policy = policy_of(view, placement)?;
     Some(match policy.standing {
@@ -28,8 +28,8 @@ pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) 
     })
 }
 
-/// The reason that the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was
-/// read has all its clusters; files may lack them.
+/// The reason that the selection of a placement is unknown; `None` if it is known, or if the placement is not decided.
+/// A hub that was read contains all its clusters; files may lack some.
 pub(crate) fn why_unknown(
     view: View<'_, Placements>,
     placement: &Identity,
@@ -39,8 +39,8 @@ pub(crate) fn why_unknown(
     is_unknown.then_some("there is no ManagedCluster in the files")
 }
 
-/// The reason that a placement with an error in its spec or set has too few clusters, without its spec: by its sets
-/// alone.
+/// The reason that a placement with an error in its spec or set has too few clusters. Only its sets are considered, not
+/// its spec.
 #[must_use]
 pub fn unsatisfied(view: View<'_, Placements>, placement: &Identity) -> Option<Satisfaction> {
     let policy = view.state.policies.get(placement)?.policy.as_deref()?;
@@ -63,8 +63,8 @@ pub fn unsatisfied(view: View<'_, Placements>, placement: &Identity) -> Option<S
 }
 
 impl Decision {
-    /// Creates an empty first `PlacementDecision` for a placement whose spec or set has an error from the beginning,
-    /// as Open Cluster Management does: consumers wait for one.
+    /// Creates an empty first `PlacementDecision` for a placement whose spec or set has had an error from the start, as
+    /// Open Cluster Management does: consumers wait for a decision.
     pub(super) fn first(view: View<'_, Placements>, placement: &Identity) -> Option<Decision> {
         let policy = view.state.policies.get(placement)?.policy.as_deref()?;
         let has_error = match policy.standing {
@@ -73,7 +73,9 @@ impl Decision {
             PlacementState::Disabled | PlacementState::Terminating => false,
         };
         let is_exempt = view.objects.exempt.get(placement).is_some();
-        if !has_error || is_exempt || !view.state.extra.decisions.of_placement(placement).is_empty()
+        if !has_error
+            || is_exempt
+            || !view.state.extra.decisions.for_placement(placement).is_empty()
         {
             return None;
         }

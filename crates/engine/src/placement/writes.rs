@@ -1,5 +1,5 @@
-//! The order in which the decisions of a placement are written. A cluster that stays selected is never missing from
-//! all of them: it is added to its new decision before it is removed from the old one.
+//! The order in which the decisions of a placement are written. A cluster that stays selected is always in a decision:
+//! it is added to its new decision before it is removed from the old one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn is_as_wanted(input: &Input<'_>, found: &PlacementDecision, wanted: &WantedDec
         && *found.clusters == *wanted.clusters
 }
 
-/// A number that no decision of the placement has.
+/// A number above the numbers of all current and desired decisions of the placement.
 fn free_number(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> u32 {
     let name = input.identity.name();
     let numbers = input.decisions.keys().filter_map(|it| decision_number(it.name(), name));
@@ -71,7 +71,7 @@ fn free_number(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> u32 {
 /// The decisions of a placement while they are written.
 struct Update {
     is_selected: BTreeSet<Arc<str>>,
-    /// In how many decisions each cluster is now.
+    /// The number of decisions that contain each cluster now.
     places: BTreeMap<Arc<str>, u32>,
     state: BTreeMap<Identity, BTreeSet<Arc<str>>>,
     changes: Changes,
@@ -79,28 +79,29 @@ struct Update {
     actions: Vec<Action>,
 }
 
-/// One decision that must change.
+/// The change of one decision.
 struct Change {
     object: Identity,
-    /// The desired content; `None` to remove it.
+    /// The desired content; `None` to remove the decision.
     content: Option<PlacementDecision>,
-    /// The number of its clusters that would be in no decision if it changed now.
+    /// The number of clusters that would be in no decision if this change were applied now.
     blocked_by: usize,
 }
 
-/// The remaining changes. There may be ten thousand, so which of them could change now is kept, not searched.
+/// The remaining changes. A placement may have ten thousand, so the set of possible next changes is kept up to date,
+/// not searched.
 #[derive(Default)]
 struct Changes {
-    /// Writes precede removals, and later decisions precede earlier ones: most changes move clusters towards the end.
+    /// Writes precede removals, and later decisions precede earlier ones: most changes move clusters toward the end.
     in_order: Vec<Change>,
     left: BTreeSet<usize>,
     free: BTreeSet<usize>,
-    /// The changes by which a decision loses a cluster that stays selected.
+    /// The changes that remove a cluster that stays selected from a decision, by cluster.
     losing: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
 impl Changes {
-    /// The cluster is, or is not any more, in another decision too.
+    /// Records whether a different decision contains the cluster, too.
     fn note(&mut self, cluster: &str, is_elsewhere: bool) {
         for index in self.losing.get(cluster).into_iter().flatten() {
             let Some(change) = self.in_order.get_mut(*index) else { continue };
@@ -142,7 +143,7 @@ impl Update {
         }
     }
 
-    /// The clusters that stay selected, and that a decision loses if it has this content.
+    /// The clusters that stay selected and that a decision loses with this content.
     fn lost(&self, object: &Identity, content: Option<&PlacementDecision>) -> Vec<Arc<str>> {
         let kept_clusters: BTreeSet<&Arc<str>> =
             content.into_iter().flat_map(|it| &it.clusters).collect();
@@ -205,7 +206,8 @@ impl Update {
         }
     }
 
-    /// Clusters are exchanged in a cycle: another decision has the clusters of one of them in the meantime.
+    /// Breaks a cycle of exchanged clusters: a different decision contains the clusters of one change until the cycle
+    /// is complete.
     fn keep_elsewhere(
         &mut self,
         input: &Input<'_>,

@@ -12,7 +12,7 @@ pub(super) fn begin(
     policies: &[&Identity],
     beginning: Beginning,
 ) -> Start<Levels> {
-    // Without a cluster, a node that is only named is assumed to have no labels.
+    // Without a cluster, a node of which only the name is known is assumed to have no labels.
     let node_names: Vec<Arc<str>> =
         view.objects.pods.values().filter_map(|pod| pod.node.clone()).collect();
     for node in node_names {

@@ -1,4 +1,4 @@
-//! Decides the level of every pod: by the state of the pod and the lists, and by nothing else.
+//! Decides the level of every pod. The decision depends only on the state of the pod and the lists.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,29 +10,28 @@ use super::{
 };
 use crate::{Action, Identity, Labels, Reason, Verdict};
 
-/// The decision about the pods that follow a `ConfigMap`.
+/// The decision about the pods that follow the lists of a `ConfigMap`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Decision {
-    /// One write for each pod that is not as it should be, in their order.
+    /// One write for each pod that lacks its desired annotations, in the order of the pods.
     pub actions: Vec<Action>,
-    /// The pods under a policy, and those that are no longer, in their order. What none has changed is not
-    /// listed.
+    /// The pods whose level a policy sets, or no longer sets, in order. A pod without any change by a policy is omitted.
     pub pods: Vec<DecidedPod>,
-    /// The next boundary of an enabled policy; `None` as well for a decision about a single pod.
+    /// The next boundary of an enabled policy; also `None` for a decision about a single pod.
     pub wake_at: Option<Timestamp>,
 }
 
 /// A pod whose level a policy sets, or has set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DecidedPod {
-    /// The pod.
+    /// The name of the pod.
     pub pod: Identity,
-    /// The policy that sets its level, and why; without one, its own level is back.
+    /// The policy that sets the level, with the cause; without a policy, the original level is restored.
     pub reason: Reason<Cause>,
-    /// The name of that policy.
+    /// The name of the policy that sets the level.
     pub policy: Option<Arc<str>>,
-    /// The instant at which it opened, if another one has set the level before; `None` also for one that is always
-    /// open.
+    /// The instant at which the policy opened, if a different policy has set the level before; also `None` for a policy
+    /// that is always open.
     pub opened: Option<Timestamp>,
     /// The desired annotations.
     pub wanted: QosAnnotations,
@@ -41,7 +40,7 @@ pub struct DecidedPod {
 }
 
 impl DecidedPod {
-    /// Whether it must be written.
+    /// Whether the annotations of the pod must be written.
     #[must_use]
     pub fn is_written(&self) -> bool {
         self.wanted != self.found
@@ -70,14 +69,14 @@ fn next_boundary(policies: &QosLevels, now: Timestamp) -> Option<Timestamp> {
     boundaries.map(|boundary| boundary.at).min()
 }
 
-/// The decision about one pod; `None` when it stays unchanged and no policy is about it.
+/// The decision about one pod; `None` if the pod stays unchanged and no policy concerns it.
 fn decide_pod<'a>(
     following: &FollowingPod<'a>,
     open: &mut OpenPolicies<'a>,
     format: LevelFormat,
 ) -> Option<DecidedPod> {
     let FollowingPod { identity, pod, list } = following;
-    // The policies of an unusable list are unknown: the pod stays unchanged.
+    // The policies of an unusable list are unknown, so the pod stays unchanged.
     let ListInForce::Known(entry, policies) = *list else { return None };
     let winner = open.first(entry, policies, pod);
     if winner.is_none() && !pod.is_marked() {
@@ -99,11 +98,11 @@ fn decide_pod<'a>(
     Some(DecidedPod { pod: (*identity).clone(), reason, policy, opened, wanted, found })
 }
 
-/// The enabled and open policies of each list, in their order. Each list is evaluated once a pod follows it.
+/// The enabled and open policies of each list, in order. Each list is evaluated when the first pod follows it.
 struct OpenPolicies<'a> {
     now: Timestamp,
     of_lists: BTreeMap<Option<u32>, Vec<usize>>,
-    /// The first one for pods with these labels. Most pods share their labels with many others.
+    /// The first open policy for pods with these labels. Most pods share their labels with many others.
     first: BTreeMap<(Option<u32>, &'a Labels), Option<usize>>,
 }
 
@@ -136,7 +135,7 @@ impl<'a> OpenPolicies<'a> {
     }
 }
 
-/// The verdict on every policy of the list that a pod follows, and on the list itself where none decides.
+/// The verdict on every policy of the list that a pod follows. Without a winner, also the verdict on the list itself.
 #[must_use]
 pub fn explain(following: &FollowingPod<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let whole = |verdict, cause| Reason { rule: None, verdict, cause, since: None, until: None };

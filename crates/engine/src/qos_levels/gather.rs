@@ -1,4 +1,4 @@
-//! The inputs of a decision about levels: the `ConfigMap`, and the pods with the list that each of them follows.
+//! The inputs of a decision about levels: the `ConfigMap`, and each pod with its list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::{Identity, Labels};
 /// The settings of the agent of a cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgentSettings {
-    /// The namespace of its `ConfigMap`; `None` for any.
+    /// The namespace of the agent's `ConfigMap`; `None` for any namespace.
     pub config_namespace: Option<Arc<str>>,
     /// The format of levels.
     pub level_format: LevelFormat,
@@ -27,11 +27,11 @@ pub struct Input<'a> {
     pub format: LevelFormat,
     /// The pods that may be changed, in order.
     pub pods: Vec<FollowingPod<'a>>,
-    /// Whether these are all pods. A decision about one of them does not determine the next decision about all.
+    /// Whether the pods are complete. A decision about one pod does not determine the next decision about all pods.
     pub is_about_all: bool,
 }
 
-/// A pod, and the list it follows.
+/// A pod, and the list that it follows.
 #[derive(Clone, Copy, Debug)]
 pub struct FollowingPod<'a> {
     /// The name of the pod.
@@ -49,11 +49,11 @@ pub(super) enum ConfigMapRole<'a> {
     InForce,
     /// Another `ConfigMap` is in effect.
     After(&'a Identity),
-    /// The agent does not look for it in its namespace.
+    /// The agent ignores the namespace of the `ConfigMap`.
     OtherNamespace,
 }
 
-/// The role of a `ConfigMap` for the agent. Of several, the first by its name is in effect, even if it is unusable.
+/// The role of a `ConfigMap` for the agent. Of several, the first by name is in effect, even if it is unusable.
 pub(super) fn role<'a>(view: View<'a, Levels>, config: &Identity) -> ConfigMapRole<'a> {
     let namespace = view.state.extra.config_namespace.as_deref();
     let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());
@@ -66,14 +66,14 @@ pub(super) fn role<'a>(view: View<'a, Levels>, config: &Identity) -> ConfigMapRo
     }
 }
 
-/// Gathers the inputs of a decision about the levels in the `ConfigMap` of this name. Nothing must be fetched. There
-/// is no decision about one that is not in effect, or is exempt.
+/// Gathers the inputs of a decision about the levels in the `ConfigMap` of this name. Nothing must be fetched. A
+/// `ConfigMap` that is not in effect, or is exempt, has no decision.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Levels>, config: &Identity) -> Option<Input<'a>> {
     gather_from(view, config, view.objects.pods.iter(), true)
 }
 
-/// The same for a single pod, without work for the others.
+/// Gathers the inputs of a decision about a single pod, without work for the others.
 #[must_use]
 pub fn gather_only<'a>(
     view: View<'a, Levels>,
@@ -130,7 +130,7 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// The labels of a node of this name, if it is known.
+/// The labels of the node of this name; `None` if the node is unknown.
 pub(super) fn labels_of<'a>(view: View<'a, Levels>, node: &str) -> Option<&'a Labels> {
     view.objects.nodes.get(node).map(|node| &node.labels)
 }

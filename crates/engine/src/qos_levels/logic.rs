@@ -25,13 +25,13 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Levels;
 
-/// The pods that a `ConfigMap` may ever change, with their nodes.
+/// The pods that a `ConfigMap` can change at any time, with their nodes.
 fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
     let without_labels = input.policy.in_force(Some(&Labels::default()));
     let mut results: BTreeMap<(Option<u32>, &Labels), bool> = BTreeMap::new();
     input.pods.iter().copied().filter(move |following| {
         let list = match following.list {
-            // Without a cluster, such a node is assumed to have no labels.
+            // Without a cluster, a node of which only the name is known is assumed to have no labels.
             ListInForce::UnknownNode => without_labels,
             results => results,
         };
@@ -83,7 +83,7 @@ impl PolicyFamily for Levels {
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    /// One that does not count belongs to the one that does: without that, it would count.
+    /// A `ConfigMap` that is not in effect depends on the one in effect: without that one, it would be in effect.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         let input = match role(view, policy) {
             ConfigMapRole::InForce => gather(view, policy)?,
@@ -145,7 +145,7 @@ impl PolicyFamily for Levels {
         super::begin::begin(view, policies, from)
     }
 
-    /// The last usable form applies in place of an unusable one.
+    /// The last usable form applies instead of an unusable one.
     fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
         object.policy = match (object.policy, before.and_then(|before| before.policy)) {
             (Some(policy), Some(before)) => {
@@ -232,7 +232,7 @@ impl DecisionParts for Decision {
     }
 }
 
-/// The input has no pods of a workload, so its template represents them.
+/// The assumption that a template represents the pods of a workload, because the input contains none.
 fn template_stands_for_pods(workload: &Identity) -> Presumption {
     let sentence =
         format!("{workload} has no pods here; its pod template stands for them, without a node");
@@ -245,7 +245,7 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     RuleExplanation::new(None, verdict, message)
 }
 
-/// The reason that a `ConfigMap` has no effect; `None` if it has one.
+/// The reason that a `ConfigMap` has no effect; `None` if it is in effect.
 fn why_not_applied(view: View<'_, Levels>, config: &Identity) -> Option<String> {
     match role(view, config) {
         ConfigMapRole::InForce => {

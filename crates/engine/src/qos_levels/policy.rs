@@ -1,7 +1,7 @@
 //! A checked `ConfigMap` of Volcano's agent: the policies for the QoS levels of pods, in lists.
 //!
-//! Each list is independent. One that cannot be used is [`PolicyList::Unusable`], which differs from an empty one:
-//! its content is unknown, so pods that follow it stay unchanged.
+//! Each list is independent. An unusable list is [`PolicyList::Unusable`], which differs from an empty list: its
+//! content is unknown, so pods that follow it stay unchanged.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ pub struct QosLevels {
 /// A list of policies.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PolicyList {
-    /// There is none.
+    /// The list does not exist.
     Absent,
-    /// The policies in order, which affects the result. May be empty.
+    /// The policies in order. The order affects the result. May be empty.
     Known(Arc<[QosPolicy]>),
-    /// There is one that cannot be used as written.
+    /// The list exists and cannot be used as written.
     Unusable,
 }
 
 /// The lists of certain nodes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NodeLists {
-    /// In their order: the last one that selects a node replaces the global list there.
+    /// The lists in order: the last list that selects a node replaces the global list for that node.
     Known(Box<[NodeList]>),
     /// The lists are unknown.
     Unusable,
@@ -43,28 +43,28 @@ pub enum NodeLists {
 /// The list of the nodes that a selector selects.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeList {
-    /// Its position among all entries, including those without a list.
+    /// The position of the entry among all entries, including entries without a list.
     pub position: u32,
-    /// The nodes; `None` when the selector cannot be used as written.
+    /// The selector of the nodes; `None` when it cannot be used as written.
     pub selector: Option<LabelSelector>,
-    /// Never [`PolicyList::Absent`].
+    /// The policies. Never [`PolicyList::Absent`].
     pub list: PolicyList,
 }
 
-/// One policy: while its window is open, the pods it selects have its level.
+/// One policy: while its window is open, it sets the level of the pods that it selects.
 #[derive(Clone, PartialEq, Debug)]
 pub struct QosPolicy {
-    /// Its name, unique in its list.
+    /// The name of the policy, unique in its list.
     pub name: Arc<str>,
-    /// Whether it is applied at all.
+    /// Whether the policy is applied at all.
     pub is_enabled: bool,
-    /// The windows in which it is open.
+    /// The windows of the policy.
     pub windows: Windows,
-    /// The pods.
+    /// The selector of the pods.
     pub selector: LabelSelector,
-    /// Their level.
+    /// The level of the selected pods.
     pub target: Level,
-    /// The interval at which a shell evaluates its pods again, apart from boundaries and changes.
+    /// The interval at which a shell evaluates the pods again, apart from boundaries and changes.
     pub check_interval: SignedDuration,
 }
 
@@ -75,33 +75,33 @@ pub struct Level(i8);
 /// The format of levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LevelFormat {
-    /// `-1`, as the design has it.
+    /// `-1`, as in the design.
     #[default]
     Number,
-    /// `BE`, which is what Volcano's agent reads today.
+    /// `BE`, which Volcano's agent reads today.
     Name,
 }
 
 impl Level {
-    /// The lowest.
-    pub const LOWEST: i8 = -1;
-    /// The highest.
-    pub const HIGHEST: i8 = 2;
+    /// The minimum level.
+    pub const MIN: i8 = -1;
+    /// The maximum level.
+    pub const MAX: i8 = 2;
 
-    /// A level by its number, if there is one.
+    /// Creates a level; `None` if the number is out of range.
     #[must_use]
     pub fn new(number: i64) -> Option<Level> {
         let number = i8::try_from(number).ok()?;
-        (Self::LOWEST..=Self::HIGHEST).contains(&number).then_some(Level(number))
+        (Self::MIN..=Self::MAX).contains(&number).then_some(Level(number))
     }
 
-    /// Its number.
+    /// The level as a number.
     #[must_use]
     pub fn number(self) -> i8 {
         self.0
     }
 
-    /// The text of the annotation; `None` when the level is written by having none.
+    /// The value of the annotation; `None` if the absence of the annotation represents the level.
     #[must_use]
     pub fn written(self, format: LevelFormat) -> Option<Arc<str>> {
         match (format, self.0) {
@@ -123,29 +123,29 @@ impl fmt::Display for Level {
 /// The list that a node follows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ListInForce<'a> {
-    /// The list at this position of its entry; `None` for the global one. An absent list is empty.
+    /// The list of the entry at this position; `None` for the global list. An absent list is empty.
     Known(Option<u32>, &'a [QosPolicy]),
     /// The content of the list is unknown.
     Unusable,
-    /// The list depends on the labels of the node, which are unknown.
+    /// The list depends on the labels of the node, and these are unknown.
     UnknownNode,
 }
 
 impl QosLevels {
-    /// No policies at all, as without a `ConfigMap`.
+    /// Policies without any list, as without a `ConfigMap`.
     #[must_use]
     pub fn none() -> QosLevels {
         QosLevels { global: PolicyList::Absent, nodes: NodeLists::Known(Box::default()) }
     }
 
-    /// Nothing of it can be used.
+    /// Policies of which every list is unusable.
     #[must_use]
     pub fn unusable() -> QosLevels {
         QosLevels { global: PolicyList::Unusable, nodes: NodeLists::Unusable }
     }
 
-    /// The same, with the last usable form of each list that cannot be used. The list of certain nodes is
-    /// the same as before if its selector is; a selector that cannot be used is that of the same position.
+    /// Replaces each unusable list by its last usable form. Lists of certain nodes are the same list if their selectors
+    /// are equal; an unusable selector is matched by its position.
     #[must_use]
     pub fn keeping(self, before: &QosLevels) -> QosLevels {
         let global = match self.global {
@@ -162,7 +162,7 @@ impl QosLevels {
         QosLevels { global, nodes }
     }
 
-    /// Whether the content of a part of it is unknown.
+    /// Whether the content of any list is unknown.
     #[must_use]
     pub fn has_unusable_lists(&self) -> bool {
         let NodeLists::Known(lists) = &self.nodes else { return true };
@@ -171,8 +171,7 @@ impl QosLevels {
         self.global == PolicyList::Unusable || lists.iter().any(is_unusable)
     }
 
-    /// The list that a node with these labels follows; without labels, as for a pod without a node, the
-    /// global one.
+    /// The list that a node with these labels follows. Without labels, as for a pod without a node, the global list.
     #[must_use]
     pub fn in_force(&self, node: Option<&Labels>) -> ListInForce<'_> {
         let own = node.map(|labels| self.own_list(labels));
@@ -186,7 +185,7 @@ impl QosLevels {
         let NodeLists::Known(lists) = &self.nodes else {
             return Some((None, &PolicyList::Unusable));
         };
-        // An entry that might select the node is used: its content is unknown, so the result is too.
+        // An entry that might select the node applies: its content is unknown, so the result is unknown, too.
         let last = lists
             .iter()
             .rev()
@@ -197,7 +196,7 @@ impl QosLevels {
         }
     }
 
-    /// Whether the list that a node follows depends on its labels.
+    /// Whether the list of a node depends on the labels of the node.
     #[must_use]
     pub fn reads_node_labels(&self) -> bool {
         match &self.nodes {
@@ -208,7 +207,7 @@ impl QosLevels {
         }
     }
 
-    /// Every usable list, the global one first, with the position of its entry.
+    /// Every usable list, the global list first, with the position of its entry.
     pub fn lists(&self) -> impl Iterator<Item = (Option<u32>, &[QosPolicy])> {
         let of_nodes = match &self.nodes {
             NodeLists::Known(lists) => &lists[..],

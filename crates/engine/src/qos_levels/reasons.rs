@@ -1,12 +1,12 @@
-//! The reasons for the level of a pod, and their texts.
+//! The reasons for the level of a pod, and their messages.
 
 use std::sync::Arc;
 
 use super::{QosLevels, QosPolicy};
 use crate::Reason;
 
-/// The reason that a policy sets the level of a pod, or does not. `entry` is the entry of `nodesConfig` that has the
-/// list; `None` for the list of all nodes.
+/// The reason that a policy sets the level of a pod, or does not. `entry` is the entry of `nodesConfig` that contains
+/// the list; `None` for the list of all nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The policy is the first open one.
@@ -14,12 +14,12 @@ pub enum Cause {
         /// The entry of the list.
         entry: Option<u32>,
     },
-    /// No policy that selects the pod is open.
+    /// No open policy selects the pod.
     NothingOpen {
         /// The entry of the list.
         entry: Option<u32>,
     },
-    /// Its window is closed.
+    /// The window of the policy is closed.
     Closed {
         /// The entry of the list.
         entry: Option<u32>,
@@ -34,16 +34,16 @@ pub enum Cause {
         /// The entry of the list.
         entry: Option<u32>,
     },
-    /// The policy is open, but another one precedes it in the list.
+    /// The policy is open, but a different policy precedes it in the list.
     ListedAfter {
         /// The entry of the list.
         entry: Option<u32>,
-        /// The position of the other.
+        /// The position of the preceding policy.
         than: u32,
     },
     /// The list cannot be used.
     UnusableList,
-    /// The list depends on the node, which is unknown.
+    /// The list depends on the node, and the node is unknown.
     UnknownNode,
 }
 
@@ -100,7 +100,7 @@ fn policy(list: &[QosPolicy], rule: Option<u32>) -> Option<&QosPolicy> {
     list.get(usize::try_from(rule?).ok()?)
 }
 
-/// The name of the policy that a reason is about.
+/// The name of the policy that a reason concerns.
 pub(super) fn policy_name(levels: &QosLevels, reason: &Reason<Cause>) -> Option<Arc<str>> {
     let list = list(levels, reason.cause.entry());
     policy(list, reason.rule).map(|policy| Arc::clone(&policy.name))

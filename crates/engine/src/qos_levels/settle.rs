@@ -1,4 +1,5 @@
-//! Evaluates the outcomes of the writes. There is no memory: the next turn decides again about a failed write.
+//! Evaluates the outcomes of the writes. The family has no policy state: the next turn decides again about a failed
+//! write.
 
 use std::sync::Arc;
 
@@ -8,23 +9,23 @@ use super::{Cause, DecidedPod, Decision};
 use crate::seam::Effect;
 use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 
-/// The level of a pod has changed.
+/// A change of the level of a pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// The instant.
+    /// The instant of the change.
     pub at: Timestamp,
-    /// The pod.
+    /// The pod whose level has changed.
     pub pod: Identity,
-    /// The policy that set its level before, by the pod's own word.
+    /// The policy that set the level before, according to the pod's annotations.
     pub ended: Option<Arc<str>>,
-    /// The policy that sets it now.
+    /// The policy that sets the level now.
     pub begun: Option<Arc<str>>,
-    /// The instant at which that one opened, if there was another one before; `None` also for one that is always
-    /// open.
+    /// The instant at which the new policy opened, if a different policy applied before; also `None` for a policy that
+    /// is always open.
     pub opened: Option<Timestamp>,
-    /// Its level before.
+    /// The previous level.
     pub from: Option<Arc<str>>,
-    /// Its level now.
+    /// The current level.
     pub to: Option<Arc<str>>,
 }
 
@@ -34,7 +35,7 @@ impl Recorded {
         if self.ended == self.begun {
             return None;
         }
-        // A policy that was open all the time decides from now on because the other one has closed.
+        // A policy that was open all the time applies from now on because the previous policy has closed.
         let opens = self.ended.is_none() || self.opened == Some(self.at);
         Some(match &self.begun {
             Some(policy) if opens => (Occurrence::Opens, Some(Arc::clone(policy))),
@@ -48,12 +49,12 @@ impl Recorded {
 pub struct Settlement {
     /// The records.
     pub recorded: Vec<Recorded>,
-    /// The levels that are set, whether or not they had to be written.
+    /// The desired levels that are set, whether or not a write was required.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
-/// Evaluates the outcomes of the writes. `outcomes` are those of the actions, in their order. A write that failed
-/// changes nothing: the next turn repeats it, and the shell decides when that is.
+/// Evaluates the outcomes of the actions, in their order. A failed write changes nothing: the next turn repeats it, and
+/// the shell determines the delay.
 #[must_use]
 pub fn settle(decision: Decision, outcomes: &[Outcome], now: Timestamp) -> Settlement {
     let mut settled = Settlement::default();
@@ -78,7 +79,7 @@ pub fn settle(decision: Decision, outcomes: &[Outcome], now: Timestamp) -> Settl
     settled
 }
 
-/// A level as a value; a pod without one has none.
+/// A level as a value; an absent level is an absent value.
 pub(crate) fn value_of(level: Option<Arc<str>>) -> Value {
     level.map_or(Value::Nothing, Value::Text)
 }

@@ -11,13 +11,13 @@ fn name(family: Family, name: &str) -> PolicyName {
     PolicyName::new(family, Identity::new("group", "Kind", "default", name))
 }
 
-/// A request since a number of seconds after the epoch.
+/// Creates a request since a number of seconds after the epoch.
 fn request(family: Family, policy: &str, value: u32, since: i64) -> Request {
     let since = Timestamp::from_second(since).ok();
     Request { policy: name(family, policy), value: Ok(value.into()), since, applied: None }
 }
 
-/// The same, applied a number of seconds after the epoch.
+/// Marks a request as applied a number of seconds after the epoch.
 fn applied(request: Request, at: i64) -> Request {
     Request { applied: Timestamp::from_second(at).ok(), ..request }
 }
@@ -62,7 +62,7 @@ fn at_one_instant_the_last_turn_wins() {
         "a lost: Kind.group default/b has its turn later at the same instant",
     ];
     assert_eq!(ranked(&both, 3, Some(&name(CRON, "b"))), expected);
-    assert_eq!(ranked(&both, 3, None), expected, "nothing is known of who set it");
+    assert_eq!(ranked(&both, 3, None), expected, "the policy that set the value is unknown");
     let unknown = ranked_by(&both, UNKNOWN);
     assert_eq!(
         unknown[0], "b won: the request is the latest one; the current value is unknown",
@@ -86,7 +86,7 @@ fn a_firing_that_was_applied_late_wins_if_the_field_has_its_value() {
 }
 
 #[test]
-fn of_several_requests_for_the_current_value_the_last_one_wins() {
+fn the_last_of_several_requests_for_the_current_value_wins() {
     let all = [request(CRON, "a", 5, 1), request(CRON, "b", 5, 2), request(CRON, "c", 3, 9)];
     let expected = [
         "b won: the field has its value",
@@ -97,7 +97,7 @@ fn of_several_requests_for_the_current_value_the_last_one_wins() {
 }
 
 #[test]
-fn an_autoscaler_without_an_answer_does_not_set_its_value_again() {
+fn an_autoscaler_without_a_sample_does_not_set_its_value_again() {
     let both = [request(CRON, "a", 5, 1), applied(request(METRIC, "b", 3, 9), 9)];
     let expected =
         ["b won: the field has its value", "a lost: Kind.group default/b set the field later"];

@@ -1,5 +1,5 @@
-//! The start of a run of schedules: just before its first instant, so that a window that opens or closes at it is
-//! included. The past of a schedule does not matter.
+//! The start of a run of schedules: just before its first instant, so that a window that opens or closes at that
+//! instant is included. The past of a schedule has no effect.
 
 use super::Schedules;
 use crate::seam::{Beginning, RunStart, Start, ViewMut};

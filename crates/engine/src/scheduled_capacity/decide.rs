@@ -1,4 +1,4 @@
-//! Decides which number applies now, and when it changes next.
+//! Decides the current number, and the instant of its next change.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,14 +9,14 @@ use crate::{Action, Reason, Verdict};
 /// The decision about a schedule.
 pub type Decision = crate::Decision<Cause, PublishedNumber, Recorded>;
 
-/// The next number is announced if it applies within a year; the length of a leap year, so that the same day of the
+/// The maximum time until the next number for its announcement: the length of a leap year, so that the same day of the
 /// next year is always included.
 pub const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// The number of earlier changes that are searched for the beginning of a winner.
+/// The maximum number of earlier changes to search for the start of a winner.
 const MAX_LOOKBACK: usize = 64;
 
-/// Decides which number applies at `now`.
+/// Decides the number at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::with_capacity(1));
@@ -25,7 +25,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every behavior, and its verdict.
+/// The whole chain of reasons of [`decide`]: the verdict on every behavior.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
@@ -37,15 +37,15 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     reasons.0
 }
 
-/// The instant at which the winner of an instant began to win. It may be later than the opening of its window:
-/// another behavior may have won until then.
+/// The instant from which the winner has won. It may be later than the opening of the window, because a different
+/// behavior may have won until then.
 fn began_to_win(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
     now: Timestamp,
 ) -> Option<Timestamp> {
     let mut until = now;
-    // A window without length may lie in between, but not this many in a row.
+    // The search may meet a window without length, but not this many in a row.
     for _ in 0..MAX_LOOKBACK {
         let changes = deciding(policy, winner);
         let last = changes.filter_map(|(_, it)| it.windows.previous_transition(until));
@@ -59,7 +59,7 @@ fn began_to_win(
     None
 }
 
-/// Just the number that applies at an instant.
+/// The number at an instant, without the reason.
 #[must_use]
 pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
     value_of(policy, winner_at(policy, at))
@@ -86,7 +86,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     let in_sight = |change: &Change| change.at.duration_since(now) <= LOOKS_AHEAD;
     let published =
         PublishedNumber { value, winner: winner.map(position), next: different.filter(in_sight) };
-    // A change that is too far away to be announced now appears with time alone.
+    // A change that is too far in the future for its announcement is announced later, by time alone.
     let comes_into_sight = different
         .filter(|change| !in_sight(change))
         .and_then(|change| change.at.checked_sub(LOOKS_AHEAD).ok());
@@ -101,7 +101,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     }
 }
 
-/// The open behavior with the highest priority; of several, the first in the spec.
+/// The open behavior with the highest priority; of several with equal priority, the first in the spec.
 fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
     let reading = policy.zone.reading(at);
     let mut winner = None;
@@ -113,22 +113,22 @@ fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
     winner
 }
 
-/// Whether a behavior would outrank the current winner if it were open.
+/// Whether a behavior would outrank the current winner while open.
 fn outranks(policy: &ScheduledCapacity, index: usize, winner: Option<usize>) -> bool {
     let Some(winner) = winner else { return true };
     let priority = |index: usize| policy.behaviors[index].priority;
     priority(index) > priority(winner) || (priority(index) == priority(winner) && index < winner)
 }
 
-/// The instant at which the winner closes, or one that outranks it opens. Until then, behaviors below the winner do
-/// not matter.
+/// The instant at which the winner closes, or a behavior that outranks it opens. Until then, behaviors of lower rank
+/// have no effect.
 fn winner_changes_after(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
     after: Timestamp,
 ) -> Option<Timestamp> {
     let reading = policy.zone.reading(after);
-    // Any behavior that outranks the winner is closed, or it would have won.
+    // Every behavior that outranks the winner is closed; otherwise it would have won.
     let changes = deciding(policy, winner)
         .filter_map(|(wins, it)| it.windows.next_transition_by(reading, wins));
     changes.map(|it| it.at).min()
@@ -146,8 +146,8 @@ fn deciding(
     deciding.map(|(_, wins, behavior)| (wins, behavior))
 }
 
-/// The first change of the winner that brings a different number, searched for up to a year after
-/// the first change: by then there has been a new decision.
+/// The first change of the winner that results in a different number. The search covers a year from the first change.
+/// By its end, a new decision has been made.
 fn next_different(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
@@ -167,9 +167,9 @@ fn next_different(
     None
 }
 
-/// No later than the next instant at which the value can differ. Usually that is when the winner
-/// changes; but while everything that is open agrees with the default, it is not before a behavior
-/// that disagrees opens. That saves walking through a year of windows that change nothing.
+/// The first instant at which the value can differ, or an earlier one. Usually that is the next change of the winner.
+/// While every open behavior agrees with the default, it is the opening of a behavior that disagrees. So the search
+/// skips a year of windows that change nothing.
 fn may_differ_after(
     policy: &ScheduledCapacity,
     value: u32,
@@ -228,7 +228,7 @@ fn give_reasons(
     }
 }
 
-/// Positions are small; a spec has a bounded number of behaviors.
+/// The conversion cannot saturate: a spec has a bounded number of behaviors.
 fn position(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -7,16 +7,16 @@ use crate::seam::View;
 /// All inputs of a decision about one schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// The schedule's own name, under which it publishes.
+    /// The name of the schedule, under which the number is published.
     pub identity: &'a Identity,
     /// The checked spec.
     pub policy: &'a ScheduledCapacity,
-    /// The number that it published last.
+    /// The last published number.
     pub published: Option<&'a PublishedNumber>,
 }
 
-/// Gathers the inputs of a decision about the schedule of this name. Nothing must be fetched. There is no decision
-/// about one that is exempt: no number is published.
+/// Gathers the inputs of a decision about the schedule of this name. Nothing must be fetched. An exempt schedule has no
+/// decision, and publishes no number.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Schedules>, schedule: &Identity) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(schedule)?;

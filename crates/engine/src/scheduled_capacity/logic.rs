@@ -98,7 +98,7 @@ impl PolicyFamily for Schedules {
     }
 
     fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
-        // The first published value was decided before, by another process.
+        // An earlier process decided the first published value.
         record.before?;
         let (what, behavior) = record.occurrence(gather(view, policy)?.policy);
         Some((what, behavior.map(behavior_name)))
@@ -115,7 +115,7 @@ impl PolicyFamily for Schedules {
         object
     }
 
-    /// A number changes nothing by itself.
+    /// A published number changes no object by itself.
     fn is_stopped(_: View<'_, Self>, _: &Identity) -> bool {
         false
     }

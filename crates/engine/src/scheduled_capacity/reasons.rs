@@ -1,4 +1,4 @@
-//! The reasons for a number, and their texts.
+//! The reasons for a number, and their messages.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use crate::Reason;
 /// The reason that a behavior won or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// The behavior is open and nothing outranks it.
+    /// The behavior is open and no other outranks it.
     Open,
     /// No behavior is open, so the default applies.
     NothingOpen,
-    /// Its window is closed.
+    /// The window of the behavior is closed.
     Closed,
-    /// The behavior is open, but another open one has a higher priority.
+    /// The behavior is open, but a different open behavior has a higher priority.
     LowerPriority {
-        /// The position of the other.
+        /// The position of the winner.
         than: u32,
     },
-    /// The behavior is open, but another open one of the same priority precedes it in the spec.
+    /// The behavior is open, but a different open behavior of the same priority precedes it in the spec.
     LaterInTheSpec {
-        /// The position of the other.
+        /// The position of the winner.
         than: u32,
     },
 }
@@ -45,7 +45,7 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
     }
 }
 
-/// Behaviors have no names; they are named after their position in the spec.
+/// The name of a behavior: behaviors have only a position in the spec.
 pub(super) fn behavior_name(position: u32) -> Arc<str> {
     Arc::from(format!("behaviors[{position}]"))
 }

@@ -1,4 +1,4 @@
-//! The memory of a schedule: the published number, as in its status.
+//! The policy state of a schedule: the published number, as in its status.
 
 use jiff::Timestamp;
 
@@ -6,40 +6,40 @@ use super::{Cause, Decision, ScheduledCapacity};
 use crate::seam::Effect;
 use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 
-/// The number that a schedule publishes, and its origin.
+/// The number that a schedule publishes, with its winner and its next change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PublishedNumber {
-    /// The number.
+    /// The published number.
     pub value: u32,
-    /// The behavior of the number, by its position; `None` for the default.
+    /// The position of the winning behavior; `None` for the default.
     pub winner: Option<u32>,
-    /// The next different number, if it applies within [`super::LOOKS_AHEAD`].
+    /// The next different number; `None` unless it applies within [`super::LOOKS_AHEAD`].
     pub next: Option<Change>,
 }
 
-/// A number that will be published.
+/// A future number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// The instant from which it applies.
+    /// The instant from which the number applies.
     pub at: Timestamp,
-    /// The number.
+    /// The future number.
     pub value: u32,
 }
 
-/// A different behavior decides than before.
+/// A change of the behavior that decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// The instant.
+    /// The instant of the change.
     pub at: Timestamp,
-    /// The previous publication; `None` for the first.
+    /// The previous publication; `None` for the first one.
     pub before: Option<PublishedNumber>,
     /// The current publication.
     pub published: PublishedNumber,
 }
 
 impl Recorded {
-    /// Whether a behavior has opened, or the previous winner has closed; and which, by its
-    /// position. Computed on demand, because few callers need it.
+    /// Whether a behavior has opened or the previous winner has closed, with the position of that behavior. Computed on
+    /// demand, because few callers need it.
     #[must_use]
     pub fn occurrence(&self, policy: &ScheduledCapacity) -> (Occurrence, Option<u32>) {
         let last_change = |rule: u32| {
@@ -48,10 +48,10 @@ impl Recorded {
         };
         let won_before = self.before.and_then(|before| before.winner);
         let closed = won_before.and_then(last_change).filter(|last| !last.opens);
-        // A turn may be late: what closes and what opens are compared with each other, not with now.
+        // A turn may be late, so the instants of closing and opening are compared with each other, not with `now`.
         let has_opened_since = |rule: &u32| match (last_change(*rule), closed) {
             (Some(opened), Some(closed)) => opened.at >= closed.at,
-            // A behavior that has always been open has not opened now.
+            // A behavior that has always been open has no opening instant.
             (None, Some(_)) => false,
             (_, None) => true,
         };
@@ -65,7 +65,7 @@ impl Recorded {
 /// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settlement {
-    /// The memory.
+    /// The new policy state.
     pub memory: Option<PublishedNumber>,
     /// The records.
     pub recorded: Vec<Recorded>,
@@ -73,10 +73,10 @@ pub struct Settlement {
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
-/// The memory after the attempt to publish the decided number.
+/// Settles the attempt to publish the decided number.
 ///
-/// Every turn decides independently of earlier ones. A failure only means that the old number still applies and that
-/// the next turn repeats the write. Time alone does not change that, so the publisher decides when to retry.
+/// Every turn decides independently of earlier turns. After a failure, the old number still applies, and the next turn
+/// repeats the write. Time alone does not change that, so the publisher determines the retry.
 #[must_use]
 pub fn settle(
     schedule: &Identity,

@@ -14,7 +14,7 @@ pub trait DecisionParts {
     /// The actions of the decision.
     fn actions(&self) -> &[Action];
 
-    /// Takes the actions out; settling only needs their outcomes.
+    /// Removes and returns the actions; the settlement requires only their outcomes.
     fn take_actions(&mut self) -> Vec<Action>;
 }
 
@@ -31,16 +31,16 @@ impl<Cause, Memory, Recorded> DecisionParts for Decision<Cause, Memory, Recorded
 /// A policy at the opening of its turn, and its decision.
 #[derive(Clone, Debug)]
 pub struct PolicyDecision<F: PolicyFamily> {
-    /// The policy at that time.
+    /// The policy at the opening.
     pub policy: Arc<F::Policy>,
-    /// The decision.
+    /// The decision of the policy.
     pub decision: F::Decision,
 }
 
 /// The instant and the scope of the opening of a turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'w> {
-    /// The instant.
+    /// The instant of the opening.
     pub now: Timestamp,
     /// The objects that could not be fetched, and the scope of the turn.
     pub reach: &'w Reach,
@@ -55,7 +55,7 @@ pub struct Times {
     pub now: Timestamp,
 }
 
-/// The result of a decision and its outcomes, except for the memory.
+/// The result of a decision and its outcomes, except for the policy state.
 #[derive(Clone, Debug)]
 pub struct Settlement<F: PolicyFamily> {
     /// The records.
@@ -67,26 +67,26 @@ pub struct Settlement<F: PolicyFamily> {
 }
 
 impl<F: PolicyFamily> Settlement<F> {
-    /// Nothing has happened, and nothing falls due.
+    /// A settlement without records, effects and a next turn.
     pub(crate) const NOTHING: Self =
         Settlement { recorded: Vec::new(), effects: Vec::new(), wake_at: None };
 }
 
-/// A field that a policy has set, and why in the terms of `R`.
+/// A field that a policy has set, with the reason in the terms of `R`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect<R> {
     /// The object.
     pub target: Identity,
     /// The field.
     pub field: Field,
-    /// The value that is set now.
+    /// The current value.
     pub value: Value,
-    /// The reason.
+    /// The reason for the value.
     pub reason: R,
 }
 
 impl<R> Effect<R> {
-    /// The same, with its reason in other terms.
+    /// Converts the reason into other terms.
     pub(crate) fn because<S>(self, reason: impl FnOnce(R) -> S) -> Effect<S> {
         let Effect { target, field, value, reason: why } = self;
         Effect { target, field, value, reason: reason(why) }
@@ -104,8 +104,8 @@ impl<F: PolicyFamily> AnyDecision for PolicyDecision<F> {
     }
 }
 
-/// The decision at the opening of a turn, with its policy. Only a turn that waits for an API server needs it. In a
-/// turn whose actions the world itself takes, the family is a type parameter throughout.
+/// The decision at the opening of a turn, with its policy. Only a turn that waits for an API server requires this type.
+/// In a turn whose actions the world itself applies, the family is a type parameter throughout.
 #[derive(Debug)]
 pub struct OpenDecision(Box<dyn AnyDecision>);
 
@@ -120,14 +120,14 @@ impl OpenDecision {
         Self(Box::new(decision))
     }
 
-    /// The decision, if it is about a policy of this family.
+    /// The decision; `None` if its policy belongs to a different family.
     #[must_use]
     pub fn get<F: PolicyFamily>(&self) -> Option<&PolicyDecision<F>> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
     }
 
-    /// The same, for tests that put a fault into it.
+    /// The mutable decision, for tests that inject a fault.
     pub fn get_mut<F: PolicyFamily>(&mut self) -> Option<&mut PolicyDecision<F>> {
         let any: &mut dyn Any = &mut *self.0;
         any.downcast_mut()

@@ -1,4 +1,5 @@
-//! The state of a family in a world: its policies, each with its memory, and the state that only this family reads.
+//! The state of a family in a world: its policies, each with its policy state, and the state that only this family
+//! reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,16 +9,15 @@ use jiff::Timestamp;
 use super::PolicyFamily;
 use crate::Identity;
 
-/// A policy in the world: its rules, and its memory.
+/// A policy in the world: its rules, and its policy state.
 #[derive(Clone, Debug)]
 pub struct PolicyObject<Policy, Memory> {
-    /// The checked policy; `None` while nothing in it is usable as written. Shared with its open
-    /// turns.
+    /// The checked policy; `None` while no part of it is usable as written. Open turns of the policy share it.
     pub policy: Option<Arc<Policy>>,
     /// The instant at which the object was created with its current spec; `None` if it is unknown.
     pub created: Option<Timestamp>,
-    /// The memory from its status; `None` when it has no status yet. An unreadable status is an empty memory, not
-    /// none: it does not make the object new.
+    /// The policy state from the status; `None` when the object has no status yet. An unreadable status is an empty
+    /// policy state, not `None`: it does not make the object new.
     pub memory: Option<Memory>,
 }
 
@@ -25,7 +25,7 @@ pub struct PolicyObject<Policy, Memory> {
 pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
 
 impl<Policy, Memory> PolicyObject<Policy, Memory> {
-    /// A policy without a usable spec or a known state.
+    /// A policy without a usable spec, a creation time or a policy state.
     pub(crate) const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
 
     /// A policy without a status or a creation time.
@@ -38,13 +38,13 @@ impl<Policy, Memory> PolicyObject<Policy, Memory> {
 /// The state of one family in a world.
 #[derive(Clone, Debug)]
 pub struct FamilyState<F: PolicyFamily> {
-    /// Its policies.
+    /// The policies of the family.
     pub policies: Policies<F::Policy, F::Memory>,
     /// The state that no other family reads.
     pub extra: F::Extra,
 }
 
-// A derived one would require it of the family.
+// A derived implementation would require `Default` of the family.
 impl<F: PolicyFamily> Default for FamilyState<F> {
     fn default() -> Self {
         Self { policies: Policies::new(), extra: F::Extra::default() }
@@ -52,7 +52,7 @@ impl<F: PolicyFamily> Default for FamilyState<F> {
 }
 
 impl<F: PolicyFamily> FamilyState<F> {
-    /// A policy, if something of it can be used.
+    /// The checked policy; `None` if no part of it is usable.
     #[must_use]
     pub fn policy(&self, policy: &Identity) -> Option<&F::Policy> {
         self.policies.get(policy)?.policy.as_deref()
@@ -60,7 +60,7 @@ impl<F: PolicyFamily> FamilyState<F> {
 }
 
 impl<Policy: PartialEq, Memory> PolicyObject<Policy, Memory> {
-    /// The same over an earlier one, whose memory is used only if it had the same policy.
+    /// Keeps the policy state of an earlier version only if both versions have the same policy.
     pub(crate) fn with_memory_of_same(mut self, before: Option<Self>) -> Self {
         let before = before.filter(|before| before.policy == self.policy);
         self.memory = before.and_then(|before| before.memory).or(self.memory);

@@ -11,13 +11,16 @@ use crate::{Identity, Objects};
 pub struct View<'w, F: PolicyFamily> {
     /// The objects.
     pub objects: &'w Objects,
-    /// Its own state.
+    /// The state of the family.
     pub state: &'w FamilyState<F>,
-    /// The other families.
+    /// The data of other families.
     pub peers: &'w dyn Peers,
 }
 
-#[expect(clippy::expl_impl_clone_on_copy, reason = "a derived one would ask it of the family")]
+#[expect(
+    clippy::expl_impl_clone_on_copy,
+    reason = "a derived implementation would require `Copy` of the family"
+)]
 impl<F: PolicyFamily> Clone for View<'_, F> {
     fn clone(&self) -> Self {
         *self
@@ -28,34 +31,34 @@ impl<F: PolicyFamily> Copy for View<'_, F> {}
 
 /// The data that a family changes at the start of a run.
 pub struct ViewMut<'w, F: PolicyFamily> {
-    /// The objects.
+    /// The objects that all families read.
     pub objects: &'w mut Objects,
-    /// Its own state.
+    /// The state of the family.
     pub state: &'w mut FamilyState<F>,
 }
 
 /// The data of other families, in methods named for the data and not for the family that provides it.
 pub trait Peers {
-    /// The policies that can publish a number, in order. An exempt policy is included, but publishes none.
+    /// The policies that can publish a number, in order. An exempt policy is included, but publishes no number.
     fn publishers<'w>(&'w self) -> Box<dyn Iterator<Item = Publisher<'w>> + 'w> {
         Box::new(std::iter::empty())
     }
 
-    /// One of them.
+    /// The policy of this name, if it can publish a number.
     fn publisher(&self, _: &Identity) -> Option<Publisher<'_>> {
         None
     }
 
-    /// For each workload, the highest number of replicas that any policy may set.
+    /// For each workload, the maximum number of replicas that any policy may set.
     fn max_replicas_by_workload(&self) -> BTreeMap<Identity, u32> {
         BTreeMap::new()
     }
 }
 
-/// A policy that publishes a number.
+/// A policy that can publish a number.
 pub type Publisher<'w> = (&'w Identity, &'w dyn PublishesNumber);
 
-/// Publishes a number that changes over time.
+/// The published number of a policy over time.
 pub trait PublishesNumber {
     /// The number at an instant.
     fn number_at(&self, at: Timestamp) -> u32;
@@ -64,13 +67,13 @@ pub trait PublishesNumber {
     fn next_change(&self, after: Timestamp) -> Option<Timestamp>;
 }
 
-/// No other families, for a family that reads nothing of them.
+/// An empty set of families, for a family that reads no data of others.
 struct NoPeers;
 
 impl Peers for NoPeers {}
 
 impl<'w, F: PolicyFamily> ViewMut<'w, F> {
-    /// The same as a view, for a family that does not read the others.
+    /// A view without the data of other families.
     pub(crate) fn alone(self) -> View<'w, F> {
         View { objects: self.objects, state: self.state, peers: &NoPeers }
     }

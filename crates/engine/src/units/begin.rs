@@ -1,5 +1,5 @@
 //! The start of a run of units: its first instant, with the current pods. These pods already include the effects of
-//! earlier turns of other policies, so none of that is simulated again.
+//! earlier turns of other policies, so the simulation does not repeat these turns.
 
 use crate::seam::{Beginning, RunStart, Start, ViewMut};
 use crate::{Family, Identity, PolicyName};

@@ -1,4 +1,4 @@
-//! Decides whether pods must be scheduled in the simulation, and until when they stay unchanged.
+//! Decides whether the simulation must schedule pods, and the instant until which the pods stay unchanged.
 
 use jiff::Timestamp;
 
@@ -8,9 +8,9 @@ use crate::Action;
 /// The decision of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// To schedule the pods, if their number has changed or some of them are pending.
+    /// Schedules the pods if their number has changed or some of them are pending.
     pub actions: Vec<Action>,
-    /// The instant at which a pod that is being deleted is gone.
+    /// The instant at which the deletion of a pod is complete.
     pub wake_at: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! Explains the node of a pod, why a pod is pending, the node of the next pod, and the usage of each unit.
+//! Explains the node of a pod, the reason that a pod is pending, the node of the next pod, and the usage of each unit.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::{Exempt, Identity, Verdict, counted, few, few_joined};
 /// The maximum number of workloads that a message names.
 const NAMED: usize = 3;
 
-/// The verdict on one unit for a pod, or on the outside of all of them.
+/// The verdict on one unit for a pod, or on the nodes outside all units.
 struct Next {
     unit_index: Option<usize>,
     verdict: PodVerdict,
-    /// The free capacity of the nodes there.
+    /// The free capacity of the nodes.
     space: Space,
     why: String,
 }
@@ -64,7 +64,7 @@ fn name_of(policy: &ResourcePolicy, unit_index: Option<usize>) -> Arc<str> {
     unit.map_or_else(|| OUTSIDE.into(), |unit| Arc::clone(&unit.name))
 }
 
-/// The destination of a pod without a node: the verdict on each unit, in the order of the policy, and on the outside.
+/// The destination of a pending pod: the verdict on each unit, in the order of the policy, and on the nodes outside.
 fn destinations(
     scheduling: &mut SchedulingSimulation,
     (identity, policy): (&Identity, &ResourcePolicy),
@@ -101,7 +101,7 @@ fn destinations(
     })
 }
 
-/// The reason that no node of a unit, or none outside all units, takes a pod.
+/// The reason that no node of a unit, or no node outside all units, accepts a pod.
 fn lacks(unit: Option<&Unit>, space: Space) -> String {
     match (unit, space) {
         (Some(unit), Space::NoNodes) => format!("unit \"{}\" has no nodes", unit.name),
@@ -117,7 +117,7 @@ fn lacks(unit: Option<&Unit>, space: Space) -> String {
     }
 }
 
-/// A pod as in the files; simulated changes since then are listed separately.
+/// Explains a pod as in the files. Simulated changes since then are listed separately.
 fn explain_pod(
     view: View<'_, Units>,
     policy_identity: &Identity,
@@ -321,7 +321,7 @@ fn explain_policy(
     lines
 }
 
-/// The pods counted in a unit, or outside of all; nothing for an outside that is not used.
+/// The number of pods in a unit, or outside all units; empty if the policy does not use the nodes outside.
 fn explain_unit(
     policy: &ResourcePolicy,
     report: &PolicyReport,
@@ -382,14 +382,14 @@ fn explain_unit(
     Some(line(Some(name_of(policy, unit_index)), verdict, parts.join("; ")))
 }
 
-/// Workloads, the first of them by name; nothing without any.
+/// A list of workloads that names the first ones; `None` without workloads.
 fn named(workloads: &[&str]) -> Option<String> {
     let (first, more) = workloads.split_at(workloads.len().min(NAMED));
     let first = Some(first.join(", ")).filter(|first| !first.is_empty())?;
     Some(if more.is_empty() { first } else { format!("{first} and {} more", more.len()) })
 }
 
-/// Whether a policy concerns a pod, as far as its selector goes.
+/// Whether the selector of a policy selects a pod.
 pub(crate) fn selects(view: View<'_, Units>, policy: &Identity, pod: &Identity) -> bool {
     let (Some((identity, policy)), Some(it)) =
         (in_force(view.objects, view.state, policy), view.state.extra.pods_and_nodes.pods.get(pod))

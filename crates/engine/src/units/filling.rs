@@ -1,4 +1,4 @@
-//! The usage of the units of a policy at an instant: the pods in each, those outside, and the pending ones.
+//! The usage of the units of a policy at an instant: the pods in each unit, the pods outside, and the pending pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::{Identity, Labels, Reason, Value, Verdict};
 /// The usage of the units of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filling {
-    /// The pods in each unit, and outside of all of them; by group if there is more than one.
+    /// The pods in each unit and outside all units, by group if the policy has more than one.
     pub unit_pods: Value,
-    /// The pending pods; by group if there is more than one.
+    /// The pending pods, by group if the policy has more than one.
     pub pending_pods: Value,
     /// The reason for their assignment.
     pub reason: Reason<Cause>,
@@ -123,8 +123,8 @@ fn counts(
     Some(counts)
 }
 
-/// For each group, what the nodes of each unit have for the pods that are pending, or else for the next ones; last, those
-/// outside all units.
+/// For each group, the free capacity of the nodes of each unit for the pending pods, or else for the next pods; last,
+/// of the nodes outside all units.
 fn spaces(
     scheduling: &mut SchedulingSimulation,
     identity: &Identity,
@@ -152,7 +152,7 @@ fn spaces(
     counts.values().map(of_group).collect()
 }
 
-/// The reason for the assignment of the pods, and the unit that the last of them are in.
+/// The reason for the assignment of the pods, and the unit of the last assigned pods.
 fn cause(
     policy: &ResourcePolicy,
     counts: &BTreeMap<GroupKey, Count>,
@@ -187,7 +187,7 @@ fn cause(
         cause.conflicting = cause.conflicting.saturating_add(count.conflicting);
         cause.gated = cause.gated.saturating_add(count.gated);
     }
-    // The value has the number of placed pods.
+    // The value contains the number of placed pods.
     cause.placed = cause.placed.min(1);
     let is_beyond = cause.outside > 0 || cause.pending > 0;
     let last = last.filter(|_| !is_beyond).map(|rank| in_order[rank]);

@@ -7,27 +7,27 @@ use crate::{Identity, Objects};
 /// All inputs of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// The policy by name.
+    /// The name of the policy.
     pub identity: &'a Identity,
     /// The checked spec.
     pub policy: &'a ResourcePolicy,
-    /// The pods, as far as they have been scheduled.
+    /// The pods that the simulation has scheduled so far.
     pub scheduling: &'a SchedulingSimulation,
     /// The desired replicas of workloads.
     pub replicas: Replicas<'a>,
 }
 
-/// Gathers the inputs of a decision. An exempt policy has none, and no policy has any before the simulation of the
-/// pods starts.
+/// Gathers the inputs of a decision. An exempt policy has none, and no policy has any before the simulation of the pods
+/// starts.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Units>, identity: &Identity) -> Option<Input<'a>> {
     let (identity, policy) = in_force(view.objects, view.state, identity)?;
     let scheduling = view.state.extra.scheduling.as_deref()?;
-    let replicas = Replicas::of_objects(view.objects, &view.state.extra);
+    let replicas = Replicas::from_objects(view.objects, &view.state.extra);
     Some(Input { identity, policy, scheduling, replicas })
 }
 
-/// A policy that can be used and is not exempt.
+/// A policy that is usable and not exempt.
 pub(super) fn in_force<'a>(
     objects: &Objects,
     state: &'a FamilyState<Units>,
@@ -38,7 +38,7 @@ pub(super) fn in_force<'a>(
     objects.exempt.get(identity).is_none().then_some((identity, policy))
 }
 
-/// All policies that can be used and are not exempt, in order.
+/// All policies that are usable and not exempt, in order.
 pub(super) fn all_in_force<'a>(
     objects: &'a Objects,
     state: &'a FamilyState<Units>,

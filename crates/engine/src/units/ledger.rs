@@ -1,10 +1,11 @@
-//! The ledger: which pods are counted in which unit of which policy, kept up to date by what changes.
+//! The ledger: the unit of each policy in which each pod is counted. Changes keep it up to date.
 //!
-//! A watch event changes only the entries that it affects. A pod that is bound or unbound costs the same among a
-//! thousand pods as among fifty thousand; a policy that is edited costs as much as it has pods and there are nodes.
+//! A watch event changes only the entries that it affects. A bound or unbound pod costs the same among a thousand pods
+//! as among fifty thousand. The cost of an edited policy depends on its number of pods, and on the number of nodes.
 //!
-//! A pod counts from the reservation of its binding (`binds`), whether or not the API server has reported it since.
-//! `lead` decides when the ledger may reserve. The owner of the ledger reads the API server, waits and writes.
+//! A pod counts from the reservation of its binding (`binds`), whether or not the API server has reported the binding
+//! since. `lead` determines when the ledger may reserve. The owner of the ledger reads the API server, waits and
+//! writes.
 
 mod allocations;
 mod binding_annotations;
@@ -66,24 +67,24 @@ pub struct Ledger {
     shapes: Slots<ShapeId, Shape>,
     nodes: Slots<NodeId, NodeSlot>,
     node_ids: BTreeMap<Arc<str>, NodeId>,
-    /// Whether deleted nodes are kept even without pods.
+    /// Whether deleted nodes without pods are kept.
     keeps_unused_nodes: bool,
-    /// The number of times that the ID of a node was released or given to another node.
+    /// The number of times that the ID of a node was released or reused for another node.
     renumberings: u64,
     pods: Slots<PodId, PodSlot>,
     pod_ids: BTreeMap<Identity, PodId>,
-    /// The ledger has every change of pods up to this version.
+    /// The ledger contains every change of pods up to this version.
     pods_seen: Option<u64>,
-    /// The same of nodes.
+    /// The ledger contains every change of nodes up to this version.
     nodes_seen: Option<u64>,
-    /// The same of policies.
+    /// The ledger contains every change of policies up to this version.
     policies_seen: Option<u64>,
     reservations: Reservations,
     leases: BTreeMap<PodId, Lease>,
     lease_ends: BTreeSet<(Elapsed, PodId)>,
     nominations: Nominations,
     waiting: RefusedPods,
-    /// Pods whose wanted cost may be another one than they have.
+    /// Pods whose desired cost may differ from their current cost.
     unpriced: BTreeSet<PodId>,
     /// Pods whose binding annotations may name a deleted policy.
     unchecked_annotations: BTreeSet<PodId>,
@@ -91,31 +92,31 @@ pub struct Ledger {
     reordered: BTreeMap<CountedIn, Rank>,
 }
 
-/// The policies and pods of one namespace. The entry exists as long as it has any.
+/// The policies and pods of one namespace. The entry exists while the namespace has any of these.
 #[derive(Clone, Debug, Default)]
 struct Namespace {
     policies: BTreeMap<Identity, PolicyId>,
     shapes: BTreeMap<Labels, ShapeId>,
 }
 
-/// The pods of a namespace that have the same labels: selectors are evaluated once for all of them.
+/// The pods of a namespace with the same labels. Selectors are evaluated once for all of these pods.
 #[derive(Clone, Debug)]
 struct Shape {
     namespace: Arc<str>,
     labels: Labels,
-    /// The policies that select them, in the order of their names, with the group that they are in: none is scheduled if
-    /// there are several, and those on nodes count under each.
+    /// The policies that select the pods, in the order of their names, each with the group of the pods. With several
+    /// policies, none of the pods is scheduled, and pods on nodes count under each policy.
     governing: Box<[(PolicyId, GroupId)]>,
     pods: BTreeSet<PodId>,
     /// The number of these pods that no policy governs, even if policies select them.
     ungoverned: usize,
 }
 
-/// A node, or the name of one that pods have in their spec.
+/// A node, or the name of a node in the spec of pods.
 #[derive(Clone, Debug)]
 struct NodeSlot {
     name: Arc<str>,
-    /// The last known labels. Those of a deleted node determine the unit of the pods still bound to it.
+    /// The last known labels. The labels of a deleted node determine the unit of the pods that are still bound to it.
     labels: Option<Labels>,
     is_registered: bool,
     version: Option<u64>,
@@ -134,9 +135,9 @@ struct PodSlot {
     is_finished: bool,
     is_terminating: bool,
     is_refused: bool,
-    /// The name of the node that a scheduler has nominated it for.
+    /// The name of the node for which a scheduler has nominated the pod.
     nominated: Option<Arc<str>>,
-    /// The name of its scheduler; `None` for the one that is there by default.
+    /// The name of the pod's scheduler; `None` for the default one.
     scheduler: Option<Arc<str>>,
     created: Option<Timestamp>,
     bound: Option<Timestamp>,
@@ -145,19 +146,19 @@ struct PodSlot {
     cost: DeletionCost,
     /// The policy in its binding annotations.
     bound_policy: Option<Arc<str>>,
-    /// The binding that has been reserved and not been seen.
+    /// The number of the reserved binding that no event has confirmed.
     reservation: Option<u64>,
-    /// The allocations of the pod: one, unless policies conflict or its binding changes its labels.
+    /// The allocations of the pod: one, unless policies conflict or the binding changes the labels of the pod.
     allocations: Vec<Allocation>,
-    /// The entry of a report about its cost.
+    /// The report entry about the cost of the pod.
     cost_entry: Option<(PolicyId, CostEntry)>,
-    /// Its entry among the refused pods.
+    /// The number of the pod among the refused pods.
     waiting: Option<u64>,
-    /// The end of the time in which it is expected to be scheduled after it was requeued.
+    /// The end of the time in which the requeued pod is expected to be scheduled.
     woken_until: Option<Elapsed>,
 }
 
-/// A unit of a policy, or the nodes outside all of them, for one group.
+/// A unit of a policy, or the nodes outside all units, for one group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct CountedIn {
     policy: PolicyId,
@@ -169,34 +170,34 @@ struct CountedIn {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Allocation {
     at: CountedIn,
-    /// The instant of its binding, for its rank.
+    /// The instant of the pod's binding, for its rank.
     since: BoundSince,
-    /// The number of pods over the cap of the unit that precede it, if it is over the cap.
+    /// The number of pods over the cap of the unit that precede this pod; `None` if the pod is within the cap.
     over: Option<u32>,
 }
 
 impl Ledger {
-    /// A ledger that decides nothing before it leads.
+    /// Creates a ledger that decides nothing before it leads.
     #[must_use]
     pub fn new() -> Ledger {
         Ledger::default()
     }
 
-    /// A ledger without another one next to it, as in a forecast.
+    /// Creates a ledger without other replicas, as in a forecast.
     #[must_use]
     pub fn alone() -> Ledger {
         Ledger { standing: LedgerState::Serving { generation: 0 }, ..Ledger::default() }
     }
 
-    /// The number of a node; `None` if it is unknown. A caller that reads thousands of nodes at a time can keep a table
-    /// of them, for as long as [`Ledger::renumberings`] is the same.
+    /// The ID of a node; `None` if the node is unknown. A caller that reads thousands of nodes at the same time can
+    /// keep a table of IDs, as long as [`Ledger::renumberings`] is the same.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let id = *self.node_ids.get(name)?;
         self.nodes[id].is_registered.then_some(id)
     }
 
-    /// Changes when the number of a node is given to another one, or to none.
+    /// A number that changes when the ID of a node is reused for another node, or released.
     #[must_use]
     pub fn renumberings(&self) -> u64 {
         self.renumberings
@@ -208,31 +209,31 @@ impl Ledger {
         self.pod_ids.contains_key(pod)
     }
 
-    /// The index of the unit of a policy that a node is in; `None` outside all of them.
+    /// The index of the policy's unit that contains a node; `None` outside all units.
     #[must_use]
     pub fn unit_of(&self, policy: &Identity, node: NodeId) -> Option<usize> {
         self.usages[self.policy(policy)?].unit_of(node).index()
     }
 
-    /// A pod, if it is still the one with this UID.
+    /// The ID of a pod, if the pod still has this UID.
     fn pod_of(&self, pod: &Identity, uid: Option<&str>) -> Option<PodId> {
         let id = *self.pod_ids.get(pod)?;
         (self.pods[id].uid.as_deref() == uid).then_some(id)
     }
 
-    /// The node of a pod: the node in its last event, or the one for which its binding is reserved.
+    /// The node of a pod: the node in its last event, or the node of its reserved binding.
     fn node_of(&self, pod: &PodSlot) -> Option<NodeId> {
         let reserved = || Some(self.reservations.get(pod.reservation?)?.node);
         pod.node.or_else(reserved)
     }
 }
 
-/// Whether a version of an object is older than the known one, or the same.
+/// Whether a version of an object is not newer than the known version.
 fn is_outdated(known: Option<u64>, version: Option<u64>) -> bool {
     matches!((known, version), (Some(known), Some(version)) if version <= known)
 }
 
-/// Whether the known state is newer than a list.
+/// Whether the known version is newer than the version of a list.
 fn is_newer(known: Option<u64>, list: Option<u64>) -> bool {
     matches!((known, list), (Some(known), Some(list)) if known > list)
 }

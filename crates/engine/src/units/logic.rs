@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::filling::filling;
 use super::gather::{all_in_force, in_force};
 use super::pods_and_nodes::REVISION;
-use super::scheduling::MOST_PODS;
+use super::scheduling::MAX_PODS;
 use super::{
     Cause, Decision, Input, Memory, Pod, Recorded, Replicas, ResourcePolicy, Strategy, Unit,
     UnitsState, decide, gather, presumed, render, settle,
@@ -69,8 +69,8 @@ impl PolicyFamily for Units {
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    /// Policies of one namespace may select the same pods. Policies of all namespaces share the resources of nodes
-    /// that report them. A read of the first of them by all others is equivalent.
+    /// Policies of one namespace may select the same pods. Policies of all namespaces share the resources of nodes that
+    /// report them. It is equivalent that all other policies read the first of these policies.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         let (identity, checked) = in_force(view.objects, view.state, policy)?;
         let mut reads = workloads_and_autoscalers(view, identity, checked);
@@ -186,8 +186,8 @@ impl PolicyFamily for Units {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
             let replicas = view.objects.workloads.get(workload).and_then(|it| it.replicas);
-            if replicas.max(maximum).is_some_and(|most| most > MOST_PODS) {
-                all.push(presumed::too_many_pods(workload, MOST_PODS));
+            if replicas.max(maximum).is_some_and(|most| most > MAX_PODS) {
+                all.push(presumed::too_many_pods(workload, MAX_PODS));
             } else if replicas.is_none() {
                 all.push(presumed::unknown_number(workload));
             }
@@ -221,7 +221,7 @@ impl PolicyFamily for Units {
         )
     }
 
-    /// Pods of different policies share what nodes have.
+    /// Pods of different policies share the capacity of nodes.
     fn influenced_by(view: View<'_, Self>, policy: &Identity) -> Vec<Identity> {
         let others = shares_nodes(view)
             .then(|| all_in_force(view.objects, view.state).map(|(other, _)| other));
@@ -239,7 +239,7 @@ impl DecisionParts for Decision {
     }
 }
 
-/// Whether pods of different policies may take each other's room.
+/// Whether pods of different policies may use the same capacity.
 fn shares_nodes(view: View<'_, Units>) -> bool {
     view.state.extra.pods_and_nodes.nodes.values().any(|node| node.allocatable.is_some())
 }
@@ -249,7 +249,7 @@ fn has_pods(view: View<'_, Units>, identity: &Identity, policy: &ResourcePolicy)
         || selected_pods(view, identity, policy).next().is_some()
 }
 
-/// The workloads and autoscalers that determine how many pods a policy selects.
+/// The workloads and autoscalers that determine the number of pods that a policy selects.
 fn workloads_and_autoscalers(
     view: View<'_, Units>,
     identity: &Identity,
@@ -260,7 +260,7 @@ fn workloads_and_autoscalers(
     workloads.flat_map(|it| [Some(it), autoscaler_of(it)]).flatten().cloned().collect()
 }
 
-/// The workloads whose pods a policy selects, with a pod as each makes it.
+/// The workloads whose pods a policy selects, each with a pod from its template.
 pub(super) fn selected_workloads<'w>(
     view: View<'w, Units>,
     identity: &'w Identity,
@@ -270,7 +270,7 @@ pub(super) fn selected_workloads<'w>(
     here.filter(|(_, pod)| pod.ungoverned.is_none() && policy.pod_selector.selects(&pod.labels))
 }
 
-/// The pods that a policy selects where a run begins, but for those that have run to their end.
+/// The pods that a policy selects at the start of a run, without finished pods.
 pub(super) fn selected_pods<'w>(
     view: View<'w, Units>,
     identity: &'w Identity,
@@ -286,7 +286,7 @@ pub(super) fn selected_pods<'w>(
 /// Gives each workload its desired number of pods, and schedules them.
 pub(crate) fn schedule_pods(objects: &Objects, state: &mut UnitsState, at: Timestamp) -> Outcome {
     let Some(mut scheduling) = state.scheduling.take() else { return Outcome::Unchanged };
-    let is_changed = scheduling.schedule_pods(Replicas::of_objects(objects, state), at);
+    let is_changed = scheduling.schedule_pods(Replicas::from_objects(objects, state), at);
     state.scheduling = Some(scheduling);
     if is_changed { Outcome::Done } else { Outcome::Unchanged }
 }

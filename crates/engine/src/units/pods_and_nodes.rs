@@ -1,4 +1,4 @@
-//! The pods and nodes that units are about, as they are where a run begins, and the workloads that make more pods.
+//! The pods and nodes at the start of a run, and the workloads that create further pods.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,71 +6,72 @@ use std::sync::Arc;
 use super::{Node, Owner, Pod, SchedulingSimulation};
 use crate::{Autoscaler, Identity, Labels, Objects, Workload};
 
-/// The label by which a `Deployment` distinguishes the pods of a revision from those of another.
+/// The label by which a `Deployment` distinguishes the pods of different revisions.
 pub(super) const REVISION: &str = "pod-template-hash";
-/// The same, and those of a `Rollout` and of a `StatefulSet`.
+/// The revision labels of a `Deployment`, a `Rollout` and a `StatefulSet`.
 const REVISIONS: [&str; 3] = [REVISION, "rollouts-pod-template-hash", "controller-revision-hash"];
 /// The kind of the owner of the pods of a `Deployment` or a `Rollout`.
 const REPLICA_SET: &str = "ReplicaSet";
 
-/// Pods, nodes, and what makes pods.
+/// Pods, nodes, and the workloads that create pods.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PodsAndNodes {
     /// Nodes, by name.
     pub nodes: BTreeMap<Arc<str>, Node>,
-    /// Pods.
+    /// Pods, by identity.
     pub pods: BTreeMap<Identity, Pod>,
-    /// The workloads, each with a pod as its template makes it.
+    /// The workloads, each with a pod from its template.
     pub templates: BTreeMap<Identity, Pod>,
-    /// The autoscalers that keep workloads within their bounds, by the workload.
+    /// The autoscaler of each workload that has one.
     pub autoscalers: BTreeMap<Identity, Identity>,
-    /// The number of the first pod of a `StatefulSet`, where that is not 0.
+    /// The number of the first pod of a `StatefulSet`, unless it is 0.
     pub first_numbers: BTreeMap<Identity, u64>,
 }
 
 /// The state that units read.
 #[derive(Clone, Debug, Default)]
 pub struct UnitsState {
-    /// The pods and nodes that they are about, where a run begins. Parts of a world share it.
+    /// The pods and nodes at the start of a run. Parts of a world share them.
     pub pods_and_nodes: Arc<PodsAndNodes>,
-    /// The pods in units as assigned since; `None` before a run has begun.
+    /// The assignment of pods to units since then; `None` before the run starts.
     pub scheduling: Option<Box<SchedulingSimulation>>,
 }
 
-/// One object that units are about.
+/// An object that units read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UnitObject {
     /// A node.
     Node(Node),
     /// A pod.
     Pod(Box<Pod>),
-    /// A workload, with a pod as its template makes it.
+    /// A workload, with a pod from its template.
     Template(Box<Pod>),
-    /// An autoscaler that keeps a workload within its bounds.
+    /// The autoscaler of this workload.
     AutoscalerOf(Identity),
     /// The number of the first pod of a `StatefulSet`.
     FirstNumber(u64),
 }
 
-/// The desired replicas of workloads: the number that is set, within the bounds of their autoscalers.
+/// The desired replicas of workloads: the set number, within the bounds of their autoscalers.
 #[derive(Clone, Copy, Debug)]
 pub struct Replicas<'w> {
-    /// The workloads, with the replicas that are set.
+    /// The workloads, with the set replicas.
     pub workloads: &'w BTreeMap<Identity, Workload>,
-    /// The bounds.
+    /// The autoscalers, with their bounds.
     pub autoscalers: &'w BTreeMap<Identity, Autoscaler>,
-    /// The autoscalers of the workloads.
+    /// The autoscaler of each workload.
     pub autoscaler_of: &'w BTreeMap<Identity, Identity>,
 }
 
 impl<'w> Replicas<'w> {
-    /// The replicas in objects.
-    pub(crate) fn of_objects(objects: &'w Objects, state: &'w UnitsState) -> Replicas<'w> {
+    /// The replicas of the workloads in `objects`.
+    pub(crate) fn from_objects(objects: &'w Objects, state: &'w UnitsState) -> Replicas<'w> {
         let (workloads, autoscalers) = (&objects.workloads, &objects.autoscalers);
         Replicas { workloads, autoscalers, autoscaler_of: &state.pods_and_nodes.autoscalers }
     }
 
-    /// The replicas of a workload, if they are known. An autoscaler does not change a workload without replicas.
+    /// The replicas of a workload; `None` if they are unknown. An autoscaler does not change a workload without
+    /// replicas.
     pub(super) fn get(&self, workload: &Identity) -> Option<u32> {
         let set = self.workloads.get(workload)?.replicas?;
         let autoscaler = self.autoscaler_of.get(workload);
@@ -99,7 +100,7 @@ impl PodsAndNodes {
             }
             UnitObject::AutoscalerOf(workload) => {
                 let known = self.autoscalers.entry(workload).or_insert_with(|| identity.clone());
-                // Of several, the first by name.
+                // Of several autoscalers, the first by name applies.
                 if identity < *known {
                     *known = identity;
                 }
@@ -115,13 +116,13 @@ impl PodsAndNodes {
         })
     }
 
-    /// The workloads of a namespace, in their order.
+    /// The workloads of a namespace, in the order of their names.
     pub(super) fn templates_in(&self, namespace: &str) -> impl Iterator<Item = (&Identity, &Pod)> {
         self.templates.iter().filter(move |(workload, _)| workload.namespace() == namespace)
     }
 }
 
-/// The controllers that create pods, by the owner references of the pods.
+/// The workloads that create pods, by the owner references of the pods.
 pub(super) struct Makers<'f> {
     by_name: BTreeMap<(&'f str, &'f str, &'f str), &'f Identity>,
 }
@@ -132,7 +133,7 @@ impl<'f> Makers<'f> {
         Makers { by_name: pods_and_nodes.templates.keys().map(named).collect() }
     }
 
-    /// The workload that a pod is of. The `ReplicaSet` of a `Deployment` is named after it and its revision.
+    /// The workload that owns a pod. The name of a `Deployment`'s `ReplicaSet` consists of the name and the revision.
     pub(super) fn workload_of(&self, namespace: &str, pod: &Pod) -> Option<&'f Identity> {
         let owner = pod.owner.as_deref()?;
         let named = |kind: &str, name: &str| self.by_name.get(&(namespace, kind, name)).copied();
@@ -147,8 +148,7 @@ impl<'f> Makers<'f> {
     }
 }
 
-/// The labels of the pods that a workload makes from now on: those of its template, and the revision that its newest
-/// pod has.
+/// The labels of the next pods of a workload: the labels of its template, and the revision of its newest pod.
 pub(super) fn labels_of_next<'p>(
     template: &Pod,
     pods: impl Iterator<Item = (&'p Identity, &'p Pod)>,

@@ -2,7 +2,8 @@
 
 use crate::{Identity, Presumption};
 
-/// The input has no nodes. `uses_outside` states whether pods may be outside of all units.
+/// The assumption that units without nodes in the input fit. `uses_outside` states whether pods may be outside all
+/// units.
 #[must_use]
 pub fn nodes_enough(policy: &Identity, uses_outside: bool) -> Presumption {
     let outside = if uses_outside { ", and so are nodes outside of them" } else { "" };
@@ -12,7 +13,7 @@ pub fn nodes_enough(policy: &Identity, uses_outside: bool) -> Presumption {
     Presumption::new(7, [policy], sentence)
 }
 
-/// Units have the same priority.
+/// The assumption that the first of several units with the same priority fills first.
 #[must_use]
 pub fn first_of_equals(policy: &Identity) -> Presumption {
     let sentence = format!(
@@ -21,14 +22,14 @@ pub fn first_of_equals(policy: &Identity) -> Presumption {
     Presumption::new(8, [policy], sentence)
 }
 
-/// The recommendations of an autoscaler are unknown, but its bounds are known.
+/// The assumption that an autoscaler with unknown recommendations only applies its bounds.
 #[must_use]
 pub fn within_bounds(autoscaler: &Identity, workload: &Identity) -> Presumption {
     let sentence = format!("{autoscaler} only keeps {workload} within its bounds");
     Presumption::new(9, [autoscaler, workload], sentence)
 }
 
-/// No pod has a label with its revision.
+/// The assumption that pods without a revision label have the same revision.
 #[must_use]
 pub fn one_revision(policy: &Identity) -> Presumption {
     let sentence = format!(
@@ -37,7 +38,7 @@ pub fn one_revision(policy: &Identity) -> Presumption {
     Presumption::new(10, [policy], sentence)
 }
 
-/// The number of pods of a workload is unknown.
+/// The assumption about a workload whose number of pods is unknown.
 #[must_use]
 pub fn unknown_number(workload: &Identity) -> Presumption {
     let sentence =
@@ -45,7 +46,7 @@ pub fn unknown_number(workload: &Identity) -> Presumption {
     Presumption::new(11, [workload], sentence)
 }
 
-/// A workload has more pods than the maximum that a forecast considers.
+/// The assumption about a workload with more pods than the maximum that a forecast considers.
 #[must_use]
 pub fn too_many_pods(workload: &Identity, most: u32) -> Presumption {
     let sentence = format!("at most {most} pods of {workload} are considered");

@@ -8,17 +8,17 @@ use crate::{NAMED, Reason, counted, few, few_joined};
 pub struct Cause {
     /// Units at their caps, so that pods are in later units.
     pub full: UnitSet,
-    /// Units that have more pods than they may.
+    /// Units with more pods than their caps.
     pub over: UnitSet,
-    /// Units that may have more and have no nodes.
+    /// Units below their caps that have no nodes.
     pub without_nodes: UnitSet,
-    /// Units that may have more and of which all nodes are cordoned.
+    /// Units below their caps of which all nodes are cordoned.
     pub cordoned: UnitSet,
-    /// Units that may have more and of which no node has room.
+    /// Units below their caps of which no node has free capacity.
     pub lacking: UnitSet,
     /// Units with free capacity, although pods are in later units.
     pub free: UnitSet,
-    /// 0 without any pods in units, 1 with some.
+    /// 0 without pods in units, 1 with pods.
     pub placed: u32,
     /// The number of pods outside all units.
     pub outside: u32,
@@ -28,18 +28,19 @@ pub struct Cause {
     pub conflicting: u32,
     /// The number of pods that are pending because they have scheduling gates.
     pub gated: u32,
-    /// The free capacity of the nodes outside all units for the pending pods; `None` if these may not go there.
+    /// The free capacity of the nodes outside all units for the pending pods; `None` if the pods may not use these
+    /// nodes.
     pub space_outside: Option<Space>,
-    /// Whether the message is about the reason that pods are pending, and not about the location of the others.
+    /// Whether the message explains pending pods, and not the location of the others.
     pub is_about_waiting: bool,
 }
 
-/// Units of a policy, by their positions.
+/// A set of units of a policy, by their positions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct UnitSet(pub(super) u64);
 
 impl UnitSet {
-    /// Whether a unit is among them.
+    /// Whether the set contains a unit.
     #[must_use]
     pub fn contains(self, unit_index: usize) -> bool {
         u32::try_from(unit_index)
@@ -52,7 +53,7 @@ impl UnitSet {
         UnitSet(self.0 & !other.0)
     }
 
-    /// The units for which it is true, and the others.
+    /// Splits the units by a predicate into those that fulfill it, and the others.
     fn split(self, policy: &ResourcePolicy, is_true: impl Fn(&Unit) -> bool) -> (UnitSet, UnitSet) {
         let units = (0_u32..).zip(&policy.units);
         let those = units.filter(|(_, unit)| is_true(unit));
@@ -115,7 +116,7 @@ pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
     }
 }
 
-/// The message about the units that pods are kept from, and about those with too many.
+/// The messages about full units, and about units over their caps.
 fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
     let names = |units: UnitSet| units.units_of(policy).map(quoted).collect::<Vec<_>>();
     let each = if policy.group_keys.is_empty() { "" } else { " of a group" };
@@ -159,7 +160,7 @@ fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
 }
 
 impl Cause {
-    /// The units of which the nodes have this for a pod.
+    /// The set of the units whose nodes have this free capacity for a pod.
     pub(super) fn set_of(&mut self, space: Space) -> &mut UnitSet {
         match space {
             Space::NoNodes => &mut self.without_nodes,
@@ -174,7 +175,7 @@ fn quoted(unit: &Unit) -> String {
     format!("\"{}\"", unit.name)
 }
 
-/// `unit "a" is full`, or `units "a" and "b" are full`; nothing without a unit.
+/// `unit "a" is full`, or `units "a" and "b" are full`; `None` without a unit.
 fn clause(before: &str, units: &[String], one: &str, several: &str) -> Option<String> {
     let (last, others) = units.split_last()?;
     Some(match others {

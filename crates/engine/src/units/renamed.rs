@@ -1,6 +1,6 @@
-//! Policies that differ from one world to another in names only: their own, and those of their units.
+//! Policies that differ between two worlds only in their names, or in the names of their units.
 //!
-//! Pods and nodes are not affected. The counts under the old names can be displayed under the new ones.
+//! Pods and nodes are unchanged, so counts under the old names can be displayed under the new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{ResourcePolicy, Unit, Units};
 use crate::seam::FamilyState;
 use crate::{Identity, Value};
 
-/// The policies of a world that are the same in a later one but for names, by their old name.
+/// The renamed policies, by their old name.
 #[derive(Clone, Debug, Default)]
 pub struct Renamed(BTreeMap<Identity, Names>);
 
@@ -50,7 +50,7 @@ impl Renamed {
         Renamed(renamed)
     }
 
-    /// Whether anything about an object is called otherwise now.
+    /// Whether the name of an object, or of one of its units, has changed.
     #[must_use]
     pub fn concerns(&self, object: &Identity) -> bool {
         self.0.contains_key(object)
@@ -77,7 +77,7 @@ impl Renamed {
 }
 
 impl Names {
-    /// The new name of a unit; the name of its group may follow it.
+    /// The new name of a unit; `full_name` may end with the name of its group.
     fn new_name_of(&self, full_name: &Arc<str>) -> Arc<str> {
         let group = |name: &str| {
             let rest = full_name.strip_prefix(name)?;
@@ -99,7 +99,7 @@ fn policies(state: &FamilyState<Units>) -> impl Iterator<Item = (&Identity, &Res
     all.filter_map(|(identity, object)| Some((identity, object.policy.as_deref()?)))
 }
 
-/// The old and the new names of the units, if the policies are the same but for these.
+/// The old and the new names of the units; `None` if the policies differ in more than names.
 fn units_renamed(old: &ResourcePolicy, new: &ResourcePolicy) -> Option<Vec<(Arc<str>, Arc<str>)>> {
     let unnamed = |policy: &ResourcePolicy| ResourcePolicy {
         units: policy.units.iter().map(|it| Unit { name: Arc::from(""), ..it.clone() }).collect(),

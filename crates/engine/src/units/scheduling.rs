@@ -1,9 +1,9 @@
-//! Assigns pods to units: the result of changed replicas of their workloads, if every node with free capacity also
-//! fits for the scheduler, and all changes happen at the same time.
+//! Assigns pods to units after the replicas of their workloads change. The assignment assumes that the scheduler
+//! accepts every node with free capacity, and that all changes happen at the same time.
 //!
-//! Whether a pod may go to a unit is the ledger's verdict, as in production. Existing pods are those of their
-//! workloads; only replicas beyond them are synthetic. `rooms` determines the nodes with free capacity, `leaving` the
-//! pods to delete first, and `numbered` the numbers of a `StatefulSet`.
+//! The verdict of the ledger determines whether a pod may use a unit, as in production. Existing pods are those of
+//! their workloads; only replicas beyond these are synthetic. `rooms` determines the nodes with free capacity,
+//! `leaving` the pods to delete first, and `numbered` the numbers of a `StatefulSet`.
 
 mod leaving;
 mod numbered;
@@ -25,10 +25,10 @@ use super::{
 };
 use crate::{Identity, Labels};
 
-/// The maximum number of distinguished pods of one workload: a guard against absurd numbers.
-pub(crate) const MOST_PODS: u32 = 10_000;
+/// The maximum number of distinguished pods of one workload, to limit the work for absurd numbers.
+pub(crate) const MAX_PODS: u32 = 10_000;
 
-/// The pods of workloads, from creation over scheduling to deletion.
+/// The pods of workloads, from creation to deletion.
 #[derive(Clone, Debug)]
 pub struct SchedulingSimulation {
     from: Timestamp,
@@ -39,11 +39,11 @@ pub struct SchedulingSimulation {
     workloads: BTreeMap<Identity, Members>,
     /// The possible groups of each policy.
     groups: BTreeMap<Identity, BTreeSet<GroupKey>>,
-    /// The pods without a node that may get one, in the order in which a scheduler takes them.
+    /// The pods without a node that may be scheduled, in the order in which a scheduler handles them.
     pending: BTreeSet<(Option<Timestamp>, Identity)>,
     /// The pods without a node that have scheduling gates.
     gated: BTreeSet<Identity>,
-    /// The instants at which pods that are being deleted are gone.
+    /// The instants at which the deletion of pods is complete.
     departures: BTreeSet<(Timestamp, Identity)>,
     /// Departures in namespaces without policies.
     ungoverned_departures: BTreeMap<Identity, Pod>,
@@ -58,19 +58,19 @@ type SchedulingProperties = (Arc<str>, Labels, Option<u64>, Option<u64>);
 /// The pods of a workload.
 #[derive(Clone, Debug)]
 struct Members {
-    /// The pod that it makes.
+    /// The next pod from the template.
     next: Pod,
     /// The pods that count as its replicas.
     pods: BTreeSet<Identity>,
     made: u64,
-    /// The number of its first pod, if they have numbers.
+    /// The number of the first pod, for pods with numbers.
     first_number: u64,
-    /// The lowest and the highest number there is, if all pods have one.
+    /// The lowest and the highest existing number; `None` unless all pods have a number.
     span: Option<(u64, u64)>,
 }
 
 impl SchedulingSimulation {
-    /// The current pods and nodes, under these policies, before any assignment.
+    /// Creates the simulation from the current pods and nodes under these policies, before any assignment.
     pub(crate) fn new<'p>(
         pods_and_nodes: &PodsAndNodes,
         policies: impl Iterator<Item = (&'p Identity, &'p ResourcePolicy)> + Clone,
@@ -172,7 +172,7 @@ impl SchedulingSimulation {
         }
     }
 
-    /// A pod has no node. A scheduler looks for one, unless the pod has gates: the instant of their removal is
+    /// Adds a pod without a node. A scheduler handles the pod unless it has gates: the instant of their removal is
     /// unknown.
     fn add_pending(&mut self, identity: &Identity, pod: &Pod) {
         if pod.gates.is_empty() {
@@ -182,7 +182,7 @@ impl SchedulingSimulation {
         }
     }
 
-    /// Pods of other namespaces matter by the room they give back.
+    /// Adds the departures in namespaces without policies: these pods free capacity.
     fn add_ungoverned_departures(&mut self, pods_and_nodes: &PodsAndNodes) {
         for (identity, pod) in &pods_and_nodes.pods {
             if let Some(gone) = pod.deleted
@@ -220,7 +220,7 @@ impl SchedulingSimulation {
         self.from
     }
 
-    /// The counts.
+    /// The ledger with the counts.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -232,23 +232,23 @@ impl SchedulingSimulation {
         waiting.filter_map(|pod| Some((pod, self.pods.get(pod)?)))
     }
 
-    /// The pods there are, in the namespaces of the policies.
+    /// The existing pods, in the namespaces of the policies.
     pub fn pods(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
         self.pods.iter()
     }
 
-    /// A pod.
+    /// The pod of this name.
     #[must_use]
     pub fn pod(&self, pod: &Identity) -> Option<&Pod> {
         self.pods.get(pod)
     }
 
-    /// Its workloads, each with a pod as it makes them.
+    /// The workloads, each with a pod from its template.
     pub(crate) fn workloads(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
         self.workloads.iter().map(|(workload, members)| (workload, &members.next))
     }
 
-    /// Whether there is nothing to assign.
+    /// Whether no pod must be created, deleted or assigned.
     pub(crate) fn is_settled(&self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let has_gone = self.departures.first().is_some_and(|(gone, _)| *gone <= now);
         let is_as_many = |(workload, members): (&Identity, &Members)| {
@@ -263,14 +263,14 @@ impl SchedulingSimulation {
         !has_gone && self.workloads.iter().all(is_as_many) && self.pending.is_empty()
     }
 
-    /// The next instant at which a pod that is being deleted is gone.
+    /// The next instant at which the deletion of a pod is complete.
     pub(crate) fn next_departure(&self, now: Timestamp) -> Option<Timestamp> {
         let later = self.departures.iter().map(|(gone, _)| *gone);
         later.into_iter().find(|gone| *gone > now)
     }
 
-    /// Brings every workload to its desired number of pods. First the excess pods are deleted, then new ones are
-    /// created, each in the order of the workloads; then a scheduler assigns the pods without a node. Whether
+    /// Changes every workload to its desired number of pods. First the excess pods are deleted, then new pods are
+    /// created, each in the order of the workloads. Then a scheduler assigns the pods without a node. Returns whether
     /// anything has changed.
     pub(crate) fn schedule_pods(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let mut is_changed = self.remove_departed(now);
@@ -298,7 +298,7 @@ impl SchedulingSimulation {
         self.schedule(now) || is_changed
     }
 
-    /// Removes the pods whose deletion is complete by now. Whether there were any.
+    /// Removes the pods whose deletion is complete by now. Returns whether any pod was removed.
     pub(crate) fn remove_departed(&mut self, now: Timestamp) -> bool {
         let mut is_changed = false;
         while let Some((gone, pod)) = self.departures.first().cloned()
@@ -310,7 +310,7 @@ impl SchedulingSimulation {
         is_changed
     }
 
-    /// Makes pods of a workload until there are as many.
+    /// Creates pods of a workload up to the desired number.
     fn make(&mut self, workload: &Identity, wanted: usize, now: Timestamp) -> bool {
         let Some(members) = self.workloads.get_mut(workload) else { return false };
         let pod = Pod { created: Some(now), ..members.next.clone() };
@@ -325,7 +325,7 @@ impl SchedulingSimulation {
         members.pods.extend(made.iter().cloned());
         let is_any_made = !made.is_empty();
         for identity in made {
-            // A finished pod yields to another one of its name.
+            // A new pod replaces a finished pod of the same name.
             if let Some(finished) = self.pods.remove(&identity) {
                 self.ledger.remove_pod(&identity, finished.uid.as_ref(), None);
             }
@@ -336,9 +336,9 @@ impl SchedulingSimulation {
         is_any_made
     }
 
-    /// Takes the pods without a node, one after the other. Whether any of them has got one.
+    /// Schedules the pods without a node in order. Returns whether any pod was assigned.
     fn schedule(&mut self, now: Timestamp) -> bool {
-        // Of equal pods, none gets a node after one that has not.
+        // If a pod has no node, no later pod with the same properties has one.
         let mut refused: BTreeSet<SchedulingProperties> = BTreeSet::new();
         let mut placed = Vec::new();
         for (created, identity) in &self.pending {
@@ -382,13 +382,13 @@ impl SchedulingSimulation {
         }
     }
 
-    /// The nodes to choose among for a pod that requests this.
+    /// The nodes to choose among for a pod with these requests.
     pub(crate) fn candidates(&mut self, requests: Resources) -> Vec<NodeId> {
         self.rooms.candidates(requests)
     }
 
-    /// The free capacity of the nodes of each unit of a policy for a pod that requests this; last, those outside all
-    /// units.
+    /// The free capacity of the nodes of each unit of a policy for a pod with these requests; last, of the nodes
+    /// outside all units.
     pub(crate) fn spaces(
         &mut self,
         identity: &Identity,
@@ -398,7 +398,7 @@ impl SchedulingSimulation {
         self.rooms.spaces(identity, policy.units.len(), requests)
     }
 
-    /// Evaluates the ledger with one pod more.
+    /// Evaluates the ledger with one additional pod.
     pub(crate) fn with_pod<T>(
         &mut self,
         identity: &Identity,
@@ -411,7 +411,7 @@ impl SchedulingSimulation {
         result
     }
 
-    /// Whether synthetic nodes stand in for nodes that the input lacks.
+    /// Whether synthetic nodes replace nodes that the input lacks.
     pub(crate) fn has_stand_ins(&self) -> bool {
         self.has_stand_ins
     }
@@ -422,18 +422,18 @@ pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
     policy.group_keys.iter().map(|key| labels.get(key).map(Arc::from)).collect()
 }
 
-/// The desired number of pods of a workload, as far as they are distinguished.
+/// The desired number of pods of a workload, up to the maximum of distinguished pods; `None` if it is unknown.
 fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
-    usize::try_from(replicas.get(workload)?.min(MOST_PODS)).ok()
+    usize::try_from(replicas.get(workload)?.min(MAX_PODS)).ok()
 }
 
-/// No pod of a cluster has such a name. The order of the names is that of their creation.
+/// The name of a synthetic pod, which no pod of a cluster can have. Names sort in the order of creation.
 fn synthetic_pod(workload: &Identity, number: u64) -> Identity {
     let name = format!("{}/{}#{number:020}", workload.kind(), workload.name());
     Identity::new("", "Pod", workload.namespace(), name)
 }
 
-/// The node that a pod gets: of the units that are chosen for it, the first takes it, on its first node by name.
+/// The node of a pod: the first node by name, in the first chosen unit that accepts the pod.
 fn chosen_node(
     ledger: &Ledger,
     rooms: &Rooms,

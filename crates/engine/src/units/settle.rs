@@ -1,5 +1,4 @@
-//! The results of scheduling pods in the simulation: the numbers that have changed, and the units that have become
-//! full.
+//! The results of the scheduling simulation: the numbers that have changed, and the units that have become full.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use super::reasons::{Cause, UnitSet};
 use crate::seam::Effect;
 use crate::{Field, Identity, Reason, Value};
 
-/// The memory between two decisions: the last report.
+/// The policy state between two decisions: the last report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// The pods in each unit.
@@ -25,7 +24,7 @@ pub struct Memory {
 /// A unit has become full, so that pods go to other nodes, or is no longer full.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// The instant.
+    /// The instant of the change.
     pub at: Timestamp,
     /// The name of the unit.
     pub unit: Arc<str>,
@@ -42,7 +41,7 @@ pub struct Settlement {
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
-/// The changes since the last time.
+/// The changes since the last report.
 #[must_use]
 pub fn settle(
     identity: &Identity,

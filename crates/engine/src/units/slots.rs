@@ -1,16 +1,16 @@
-//! Slots that things are kept in under small numbers, so that they can refer to each other cheaply.
+//! Slots that assign small numbers to entries, so that references between entries are cheap.
 //!
-//! The number of an entry depends on earlier entries; nothing that leaves the ledger may be ordered by it.
+//! The number of an entry depends on earlier entries, so no output of the ledger may be ordered by it.
 
 use std::ops::{Index, IndexMut};
 
-/// The number of a slot. One type for each kind of thing.
+/// The number of a slot, with a separate type for each type of entry.
 pub(super) trait SlotId: Copy {
     fn from_index(index: u32) -> Self;
     fn index(self) -> usize;
 }
 
-/// Declares the number of the slots of one kind of thing.
+/// Declares the number types of slots.
 macro_rules! slot_ids {
     ($($(#[$about:meta])* $visibility:vis $name:ident;)+) => {$(
         $(#[$about])*
@@ -30,7 +30,7 @@ macro_rules! slot_ids {
 }
 
 slot_ids! {
-    /// A node of a ledger. It may be given to another one when the node is gone.
+    /// A node of a ledger. The number may be reused for another node after the node is deleted.
     pub NodeId;
     /// A pod.
     pub(super) PodId;
@@ -42,7 +42,7 @@ slot_ids! {
     pub(super) GroupId;
 }
 
-/// Things under the numbers of their slots.
+/// Entries, by the numbers of their slots.
 #[derive(Clone, Debug)]
 pub(super) struct Slots<Id, Thing> {
     things: Vec<Option<Thing>>,
@@ -61,7 +61,7 @@ impl<Id: SlotId, Thing> Slots<Id, Thing> {
             self.things[id.index()] = Some(thing);
             return id;
         }
-        // Four billion things do not fit into memory.
+        // Four billion entries do not fit into RAM.
         let id = Id::from_index(u32::try_from(self.things.len()).unwrap_or(u32::MAX));
         self.things.push(Some(thing));
         id
@@ -75,7 +75,7 @@ impl<Id: SlotId, Thing> Slots<Id, Thing> {
         thing
     }
 
-    /// `None` for a slot that is empty by now.
+    /// The entry of a slot; `None` for an empty slot.
     pub(super) fn get(&self, id: Id) -> Option<&Thing> {
         self.things.get(id.index())?.as_ref()
     }

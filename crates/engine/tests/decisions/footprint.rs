@@ -1,4 +1,4 @@
-//! Islands: which policies belong together by what they read and write, and in which order.
+//! Islands: the policies that are connected by their reads and writes, and their order.
 
 use almanac_engine::{
     Family, Field, Identity, PolicyName, PolicyObject, Slim, Target, Workload, World, islands,
@@ -78,7 +78,7 @@ fn schedules_read_nothing_and_write_only_themselves_so_each_is_an_island() {
     assert_eq!(footprint.reads, []);
     assert_eq!(footprint.writes, [(shop.identity.clone(), Field::Value)]);
     let rules = PolicyName::new(Family::CronScaling, object_name("rules"));
-    // In the order of what is written: apps before autoscaling.
+    // In the order of the written objects: apps before autoscaling.
     assert_eq!(islands(&world), [vec![rules], vec![shop], vec![till]]);
 }
 
@@ -89,7 +89,7 @@ fn rules_read_their_target_and_write_the_fields_they_can_set() {
     let name = PolicyName::new(Family::CronScaling, object_name("bounds"));
     let (footprint, target) = (world.footprint(&name), autoscaler("shop").identity().clone());
     assert_eq!(footprint.reads, std::slice::from_ref(&target));
-    // The bound that no rule names may have to move for the other.
+    // The bound that no rule names may have to move for the other bound.
     let expected = [(target.clone(), Field::MinReplicas), (target, Field::MaxReplicas)];
     assert_eq!(footprint.writes, expected);
 }

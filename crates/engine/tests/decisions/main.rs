@@ -1,8 +1,8 @@
 //! The decisions, rule by rule: a module for each family, in it a file for each part of its rules.
 //!
-//! Every test's name states the rule it holds. All decisions here go through `support`, which runs the checker over
-//! them. The shared parts have modules of their own: where a run starts, which policies are connected, one turn. The
-//! properties, which hold over random policies, worlds, outcomes and clocks, are in `properties` of each.
+//! Every test's name states its rule. All decisions here use `support`, which runs the checker over them. The shared
+//! parts have modules of their own: the start of a run, connected policies, one turn. The properties, over random
+//! policies, worlds, outcomes and clocks, are in `properties` of each family.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! One policy's turn: what is seen at its opening, and what may happen before it is closed.
+//! One policy's turn: the state at its opening, and the events before it is closed.
 
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{Field, Fingerprint, Outcome, PolicyObject, Reach, Slim, Value, World};
@@ -8,7 +8,7 @@ use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
 use crate::support::schedule::{Producer, Publish as _, Schedule};
 
-/// Carries out the actions of a turn, and closes it.
+/// Applies the actions of a turn, and closes it.
 fn carry_out(open: OpenTurn, world: &mut World, now: Timestamp) -> Turn {
     let outcomes = open.actions().iter().map(|action| world.apply(action)).collect();
     open.close(world, outcomes, now)
@@ -18,7 +18,7 @@ fn effects(turn: &Turn) -> Vec<(Field, Value)> {
     turn.effects.iter().map(|effect| (effect.field, effect.value.clone())).collect()
 }
 
-/// Nothing of an object can be used any more.
+/// Makes an object unusable.
 fn break_rules(scaling: &mut Scaling) {
     let broken = PolicyObject { policy: None, created: None, memory: None };
     scaling.world.upsert(scaling.identity.clone(), Slim::CronScaling(broken));
@@ -70,7 +70,7 @@ fn a_policy_edited_before_closing_records_what_the_old_rules_did() {
     let turn = carry_out(open, &mut scaling.world, monday("09:03:01"));
     assert_eq!(effects(&turn), [(Field::Replicas, Value::Number(5))]);
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
-    // The edited rule is another one, and does not fire for the past.
+    // The edited rule is a new one, and does not fire for the past.
     assert!(!scaling.turn(monday("09:03:02")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
@@ -137,7 +137,7 @@ fn the_next_wake_is_computed_from_the_opening() {
     let rules = [rule("r", "3 * * * *", 5), rule("next", "4 * * * *", 6)];
     let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     let open = scaling.open(monday("09:03"));
-    // The answer takes longer than until the next firing.
+    // The response arrives after the next firing.
     let turn = carry_out(open, &mut scaling.world, monday("09:04:30"));
     assert_eq!(turn.wake_at, Some(monday("09:04")));
     assert!(scaling.turn(monday("09:04:30")));

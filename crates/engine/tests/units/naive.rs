@@ -1,4 +1,4 @@
-//! The pods counted in each unit, found the simple way: by going through all pods, for every policy, every time.
+//! The pods counted in each unit, in the simple way: by iterating over all pods, for every policy, every time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ pub(crate) struct ClusterView {
     pub(crate) policies: Policies,
     pub(crate) nodes: Nodes,
     pub(crate) pods: Pods,
-    /// The last labels of nodes that are gone and that pods are still bound to.
+    /// The last labels of deleted nodes to which pods are still bound.
     pub(crate) gone_nodes: BTreeMap<Arc<str>, Labels>,
-    /// The pods that are being bound: in which order, and the labels that they may come to have by that.
+    /// The pods that are being bound: their order, and the labels that their bindings may give them.
     pub(crate) being_bound: BTreeMap<Identity, (ReservationId, Labels)>,
 }
 
 /// The values of the labels of a group.
 pub(crate) type GroupKey = Vec<Option<String>>;
 
-/// The pods counted in a group: for each unit, and last outside all of them.
+/// The counts of a group: for each unit, and last for the nodes outside all units.
 pub(crate) type Counted = BTreeMap<GroupKey, Vec<Vec<Identity>>>;
 
 impl ClusterView {
@@ -44,7 +44,7 @@ impl ClusterView {
             .collect()
     }
 
-    /// The place of a unit; that behind the last one is outside.
+    /// The index of a unit; the index after the last unit is for the nodes outside.
     pub(crate) fn unit_of(&self, policy: &ResourcePolicy, node: &str) -> usize {
         let known = self.nodes.get(node).map(|node| &node.labels);
         let Some(labels) = known.or_else(|| self.gone_nodes.get(node)) else {
@@ -171,7 +171,7 @@ impl ClusterView {
         Some(verdicts.collect())
     }
 
-    /// The first difference to the counts of a ledger, if there is one.
+    /// The first difference from the counts of a ledger, if any.
     pub(crate) fn difference(&self, ledger: &Ledger) -> Option<String> {
         for (name, policy) in &self.policies {
             let Some(report) = ledger.report(name) else {

@@ -1,4 +1,4 @@
-//! Policies, nodes and pods in a line or two, and a ledger over them.
+//! Builders of policies, nodes and pods, and of a ledger with these.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) const fn at(second: u64) -> Elapsed {
     Elapsed::new(Duration::from_secs(second))
 }
 
-/// A number of seconds by the clock on the wall.
+/// A number of seconds on the wall clock.
 pub(crate) fn second(second: i64) -> Timestamp {
     Timestamp::from_second(1_780_000_000 + second).unwrap()
 }
@@ -88,7 +88,7 @@ pub(crate) fn on(node: &str, pod: Pod) -> Pod {
     Pod { node: Some(node.into()), ..pod }
 }
 
-/// A ledger that decides by itself, and what is there to be read.
+/// A ledger that decides, and the objects that it reads.
 pub(crate) struct Scene {
     pub(crate) ledger: Ledger,
     pub(crate) now: Elapsed,
@@ -97,7 +97,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// With the policy `p`, and nodes as `name: labels`.
+    /// Adds the policy `p`, and nodes as `name: labels`.
     pub(crate) fn new(policy: ResourcePolicy, nodes: &[(&str, &str)]) -> Scene {
         let mut scene = Scene {
             ledger: Ledger::alone(),
@@ -130,7 +130,7 @@ impl Scene {
         self.ledger.remove_node(name, None);
     }
 
-    /// With its own name as its UID.
+    /// Sets the pod's name as its UID.
     pub(crate) fn set_pod(&mut self, name: &str, pod: &Pod) {
         let pod = Pod { uid: Some(name.into()), ..pod.clone() };
         self.ledger.set_pod(&pod_name(name), &pod);
@@ -148,7 +148,7 @@ impl Scene {
         self.ledger.remove_pod(&pod_name(name), Some(&name.into()), None);
     }
 
-    /// The number of pods on a node, bound one after the other, named by the node and a number.
+    /// A number of pods on a node, bound in order, named by the node and a number.
     pub(crate) fn fill(&mut self, node: &str, count: usize, of: &Pod) {
         for number in 0..count {
             let bound = Some(second(i64::try_from(number).unwrap()));
@@ -160,14 +160,14 @@ impl Scene {
         names.iter().map(|name| self.ledger.node(name).unwrap()).collect()
     }
 
-    /// The verdicts on candidates, or why all are refused.
+    /// The verdicts on candidates, or the reason that all are refused.
     pub(crate) fn filter(&mut self, pod: &str, nodes: &[&str]) -> Result<Vec<Verdict>, String> {
         let candidates = self.nodes(nodes);
         let outcome = self.ledger.filter(&pod_name(pod), Some(pod), &candidates, self.now, LEASE);
         by_node(&outcome, &candidates)
     }
 
-    /// The same without a lease for what is chosen.
+    /// The verdicts without a lease for the chosen node.
     pub(crate) fn verdicts_without_hold(
         &self,
         pod: &str,
@@ -177,7 +177,7 @@ impl Scene {
         by_node(&self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates), &candidates)
     }
 
-    /// Why a node is chosen or not.
+    /// The reason that a node is chosen or not.
     pub(crate) fn reason(&self, pod: &str, candidates: &[&str], node: &str) -> String {
         let candidates = self.nodes(candidates);
         match self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates) {
@@ -186,7 +186,7 @@ impl Scene {
         }
     }
 
-    /// On which nodes evicting these pods helps, in the order of the names of the nodes.
+    /// The nodes on which evicting these pods helps, in the order of their names.
     pub(crate) fn preempt(&mut self, pod: &str, victims: &[(&str, Vec<&str>)]) -> Vec<String> {
         let evictions = victims.iter().map(|(node, victims)| Eviction {
             node: self.ledger.node(node).unwrap(),
@@ -199,13 +199,13 @@ impl Scene {
         kept.map(|((node, _), _)| (*node).to_owned()).collect()
     }
 
-    /// The pods that are nominated for nothing.
+    /// The pods with stale nominations.
     pub(crate) fn stale(&mut self) -> Vec<String> {
         let stale = self.ledger.stale_nominations().pods;
         stale.into_iter().map(|it| it.name().to_owned()).collect()
     }
 
-    /// By the pod and the node as they were last set.
+    /// Reserves by the last set version of the pod and the node.
     pub(crate) fn reserve(&mut self, pod: &str, node: &str) -> Result<ReservationId, ReserveError> {
         let known = self.pods.get(pod).cloned().unwrap_or_default();
         let read = Pod { uid: Some(pod.into()), ..known };
@@ -217,7 +217,7 @@ impl Scene {
         self.ledger.confirm(id, self.now, LONGEST_BIND)
     }
 
-    /// Reserved, and about to be posted.
+    /// Reserves and confirms a binding.
     pub(crate) fn bind(&mut self, pod: &str, node: &str) -> (ReservationId, Confirmed) {
         let id = self.reserve(pod, node).unwrap();
         (id, self.confirm(id).unwrap())
@@ -233,7 +233,7 @@ impl Scene {
         }
     }
 
-    /// The changes of costs, by the names of the pods.
+    /// The changes of costs, by pod name.
     pub(crate) fn costs(&mut self) -> Vec<(String, Option<i32>)> {
         let changes = self.ledger.cost_changes();
         changes.into_iter().map(|it| (it.pod.name().to_owned(), it.cost)).collect()

@@ -123,7 +123,7 @@ impl Bench {
         let (events, telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         tokio::spawn(telling.run());
         let cluster = Arc::new(Cluster::default());
-        cluster.lock().world.objects.exempt = Arc::new(Exemptions::of_namespaces(["kube-system"]));
+        cluster.lock().world.objects.exempt = Arc::new(Exemptions::for_namespaces(["kube-system"]));
         let queue = Arc::new(WorkQueue::new(clock.clone()));
         let (follower, _) = NodeGroupFollower::new(Arc::clone(&cluster), Arc::clone(&queue));
         let provider = Arc::new(Counting::default());

@@ -1,4 +1,4 @@
-//! The values that patterns match, the patterns that are refused, and the budget of each one.
+//! The values that patterns match, the patterns that are refused, and the budget of each pattern.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn budget(pool: &PatternPool, namespace: &str) -> PatternBudget {
     PatternBudget::new(Some(pool), namespace)
 }
 
-/// Keeps one pattern after the other, until one is refused.
+/// Keeps one pattern after the other until a pattern is refused.
 fn fill(pool: &PatternPool, namespace: &str) -> (Vec<Pattern>, PatternExcess) {
     let mut patterns = Vec::new();
     loop {
@@ -32,7 +32,7 @@ fn equal_patterns_of_a_namespace_are_compiled_once_and_count_once() {
 }
 
 #[test]
-fn what_nothing_has_any_more_does_not_count() {
+fn a_pattern_without_an_owner_does_not_count() {
     let pool = PatternPool::default();
     let kept = budget(&pool, "shop").keep("a.*").unwrap();
     let copy = kept.clone();
@@ -44,12 +44,12 @@ fn what_nothing_has_any_more_does_not_count() {
 
 #[test]
 fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
-    let pool = PatternPool::of_bytes(400_000);
+    let pool = PatternPool::with_max_bytes(400_000);
     let (kept, excess) = fill(&pool, "shop");
     assert_eq!(excess, PatternExcess::Namespace);
     assert!(pool.bytes() <= 100_000 && kept.len() > 1);
     let full = pool.fullness("shop");
-    assert!(budget(&pool, "shop").keep("0.*").is_ok(), "one that counts already");
+    assert!(budget(&pool, "shop").keep("0.*").is_ok(), "a pattern that counts already");
     assert!(budget(&pool, "team").keep("0.*").is_ok());
     assert!(!full.has_more_room(pool.fullness("shop")));
     drop(kept);
@@ -58,8 +58,8 @@ fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
 }
 
 #[test]
-fn a_full_pool_refuses_new_patterns_until_there_is_room() {
-    let pool = PatternPool::of_bytes(400_000);
+fn a_full_pool_refuses_new_patterns_until_capacity_is_free() {
+    let pool = PatternPool::with_max_bytes(400_000);
     let full: Vec<_> = (0..SHARES).map(|it| fill(&pool, &it.to_string()).0).collect();
     let (few, excess) = fill(&pool, "late");
     assert_eq!(excess, PatternExcess::Process);
@@ -75,12 +75,12 @@ fn an_object_has_a_maximum_of_patterns_and_bytes() {
     for number in 0..MAX_OBJECT_PATTERNS {
         budget.keep(&format!("{number}.")).unwrap();
     }
-    assert!(budget.keep("1.").is_ok(), "it is there already");
+    assert!(budget.keep("1.").is_ok(), "the pattern is kept already");
     assert_eq!(budget.keep("one more").err(), Some(PatternExcess::Object));
     let mut budget = PatternBudget::default();
     while budget.keep(&format!("[a-b]{{900}}{}", budget.patterns)).is_ok() {}
     assert!(budget.bytes <= MAX_OBJECT_PATTERN_BYTES && budget.steps <= MAX_OBJECT_STEPS);
-    assert_eq!(budget.matches_empty("(a{1000}){1000}"), None, "Go does not know it");
+    assert_eq!(budget.matches_empty("(a{1000}){1000}"), None, "not a valid pattern in Go");
 }
 
 #[test]
@@ -94,7 +94,10 @@ fn a_pattern_with_a_large_table_is_refused_and_nothing_is_compiled_after_it() {
         );
         assert_eq!(budget.keep(pattern).err(), Some(PatternExcess::Pattern), "{pattern}");
         assert_eq!(budget.keep("b").err(), Some(PatternExcess::Earlier));
-        assert!(matches!(budget.cached("b"), CachedPattern::Read { .. }), "it is only read");
+        assert!(
+            matches!(budget.cached("b"), CachedPattern::Read { .. }),
+            "the pattern is read and not kept"
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use crate::Labels;
 use crate::units::slots::{GroupId, PodId, PolicyId, ShapeId};
 
 impl Ledger {
-    /// Counts a pod where it belongs now.
+    /// Updates the allocations of a pod.
     pub(super) fn allocate(&mut self, pod: PodId) {
         let allocations = self.allocations_of(pod);
         let known =
@@ -32,7 +32,7 @@ impl Ledger {
         self.record_cost_entry(pod);
     }
 
-    /// Counts a pod nowhere.
+    /// Removes all allocations of a pod.
     pub(super) fn remove_allocations(&mut self, pod: PodId) {
         let slot = &mut self.pods[pod];
         if slot.allocations.is_empty() {
@@ -49,10 +49,10 @@ impl Ledger {
         self.record_cost_entry(pod);
     }
 
-    /// Notes who is over a cap, or no longer.
+    /// Records the pods that are newly over a cap or no longer over it.
     pub(super) fn note_crossings(&mut self, at: CountedIn, crossings: &[Crossing]) {
         for Crossing { rank, is_over } in crossings {
-            // The number of pods before it is computed when its cost is read.
+            // The number of preceding pods is computed when the cost is read.
             let mut allocations = self.pods[rank.pod].allocations.iter_mut();
             if let Some(allocation) = allocations.find(|allocation| allocation.at == at) {
                 allocation.over = is_over.then_some(0);
@@ -65,9 +65,10 @@ impl Ledger {
         }
     }
 
-    /// The allocations of a pod. A pod without a node, or that has finished, has none. One that several policies
-    /// select has one under each, so that their caps apply when the conflict ends. One whose binding may change its
-    /// labels has one under both. A terminating pod has no allocation under a policy that ignores terminating pods.
+    /// The allocations of a pod. A pod without a node, or that has finished, has none. A pod that several policies
+    /// select has one under each policy, so that their caps apply when the conflict ends. A pod whose binding may
+    /// change its labels has one under both sets of labels. A terminating pod has no allocation under a policy that
+    /// ignores terminating pods.
     fn allocations_of(&self, pod: PodId) -> Vec<(CountedIn, BoundSince)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
@@ -90,7 +91,7 @@ impl Ledger {
         allocations
     }
 
-    /// The policies that select a pod, with its groups in them.
+    /// The policies that select a pod, each with the group of the pod.
     pub(super) fn governing(&self, pod: &PodSlot) -> &[(PolicyId, GroupId)] {
         match pod.ungoverned {
             Some(_) => &[],
@@ -98,7 +99,7 @@ impl Ledger {
         }
     }
 
-    /// The pods with these labels in a namespace, none so far if they are the first.
+    /// The entry of the pods with these labels in a namespace, created without pods if it does not exist.
     pub(super) fn shape(&mut self, namespace: &str, labels: &Labels) -> ShapeId {
         let entry = self.namespaces.get(namespace);
         if let Some(id) = entry.and_then(|namespace| namespace.shapes.get(labels)) {
@@ -121,7 +122,7 @@ impl Ledger {
         id
     }
 
-    /// Removes labels that no pod has any more.
+    /// Removes the entry of labels without pods.
     pub(super) fn drop_shape_if_empty(&mut self, id: ShapeId) {
         if !self.shapes[id].pods.is_empty() {
             return;
@@ -136,8 +137,8 @@ impl Ledger {
         }
     }
 
-    /// Releases pods with the same labels from all policies. Refused pods keep their position in the queue. Returns
-    /// the policies that governed them.
+    /// Releases the pods with the same labels from all policies, and returns the policies that governed these pods.
+    /// Refused pods keep their position in the queue.
     pub(super) fn release(&mut self, id: ShapeId) -> Vec<PolicyId> {
         let pods: Vec<PodId> = self.shapes[id].pods.iter().copied().collect();
         for pod in &pods {
@@ -156,7 +157,7 @@ impl Ledger {
         governing.iter().map(|(policy, _)| *policy).collect()
     }
 
-    /// Makes the policies that select pods with the same labels govern them, and counts the pods.
+    /// Lets the policies that select pods with the same labels govern these pods, and counts the pods.
     fn govern(&mut self, id: ShapeId) {
         let shape = &self.shapes[id];
         let policies = self.namespaces.get(&shape.namespace).map(|it| it.policies.values());
@@ -165,8 +166,8 @@ impl Ledger {
         self.govern_by(id, selecting);
     }
 
-    /// Makes these policies govern pods with the same labels, and counts the pods. The policies are all that select
-    /// them, in the order of their names.
+    /// Lets these policies govern pods with the same labels, and counts the pods. `selecting` contains all policies
+    /// that select the pods, in the order of their names.
     pub(super) fn govern_by(&mut self, id: ShapeId, selecting: Vec<PolicyId>) {
         let labels = self.shapes[id].labels.clone();
         let is_conflict = selecting.len() > 1;
@@ -187,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// Removes the entries of a group that is gone.
+    /// Removes the entries of a deleted group.
     fn discard_group(&mut self, policy: PolicyId, group: GroupId) {
         self.waiting.discard_group(policy, group);
         let at = |unit_index| CountedIn { policy, group, unit_index };
@@ -199,7 +200,7 @@ impl Ledger {
     }
 }
 
-/// The instant of a pod's binding. Without a recorded instant, it is the pod's creation.
+/// The instant of a pod's binding; without a recorded instant, the creation of the pod.
 fn bound_since(slot: &PodSlot) -> BoundSince {
     match (slot.node, slot.reservation) {
         (None, Some(number)) => BoundSince::BeingBound(number),

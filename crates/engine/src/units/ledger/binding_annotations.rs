@@ -9,8 +9,8 @@ use super::{Ledger, PodSlot};
 use crate::Identity;
 
 impl Ledger {
-    /// The pods that changed since the last call and whose binding annotations name a policy without an object, sorted by
-    /// name. `exists` receives the namespace and the name of a policy. Each pod is returned once;
+    /// The changed pods since the last call whose binding annotations name a policy without an object, sorted by name.
+    /// `exists` receives the namespace and the name of a policy. Each pod is returned once;
     /// [`Ledger::has_stale_binding_annotations`] returns its current state. Empty unless this ledger leads.
     pub fn stale_binding_annotations(
         &mut self,
@@ -62,7 +62,8 @@ impl Ledger {
 }
 
 impl PodSlot {
-    /// The namespace and name of the policy in its binding annotations, unless the extender must not change the pod.
+    /// The namespace and name of the policy in the pod's binding annotations; `None` if the extender must not change
+    /// the pod.
     fn annotated_policy(&self) -> Option<(&str, &str)> {
         let may_be_changed =
             self.node.is_some() && !self.is_terminating && self.ungoverned.is_none();

@@ -1,8 +1,9 @@
-//! Bindings: capacity is reserved for a pod, confirmed right before the request is sent, and counted from the
-//! reservation until the settlement (`settling`).
+//! Bindings: reserves capacity for a pod, confirms the reservation right before the request is sent, and counts the pod
+//! from the reservation until the settlement (`settling`).
 //!
-//! A precondition of a binding is the version of the pod by which it was decided. So neither its labels nor a user's
-//! own deletion cost change under it. A pod without a node at a later version was not bound, and will not be.
+//! A binding has the version of the pod that was read for the decision as its precondition. So neither the labels nor a
+//! user's own deletion cost of the pod change during the binding. A pod without a node at a later version was not
+//! bound, and will not be bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId};
 use crate::units::{DeletionCost, Elapsed, LongestBind, Node, Pod, Strategy};
 use crate::{Identity, Labels};
 
-/// The labels of a node that the API server may give a pod when it is bound there.
+/// The node labels that the API server may copy to a pod when it binds the pod.
 const GIVEN_WHEN_BOUND: [&str; 2] =
     ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
 
-/// The name of a reservation. One of an earlier term, or one that is settled, names nothing.
+/// The name of a reservation. The name of a settled reservation, or of an earlier term, refers to nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ReservationId {
     pub(super) generation: u64,
@@ -31,17 +32,17 @@ pub(super) struct Reservation {
     pub(super) generation: u64,
     pub(super) pod: PodId,
     pub(super) node: NodeId,
-    /// The version of the pod that the binding is conditional on; `None` if it is not.
+    /// The version of the pod that is the precondition of the binding; `None` without a precondition.
     pub(super) version: Option<u64>,
-    /// The labels it may get from the binding, if they differ.
+    /// The labels that the binding may give the pod; `None` if they do not differ.
     will_be: Option<ShapeId>,
     is_posted: bool,
-    /// Whether the scheduler received the response that this must be resolved first.
+    /// Whether the scheduler received the response that this binding must be resolved first.
     pub(super) is_put_off: bool,
     pub(super) ends_by: Elapsed,
 }
 
-/// All reservations, by their numbers and by their ends.
+/// All reservations, by their numbers and by their deadlines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reservations {
     all: BTreeMap<u64, Reservation>,
@@ -56,28 +57,29 @@ pub struct Confirmed {
     pub uid: Option<Arc<str>>,
     /// The version of the pod, also a precondition of the binding.
     pub version: Option<u64>,
-    /// The policy and the unit it is counted under; `None` for a pod without a policy.
+    /// The policy and the unit under which the pod is counted; `None` for a pod without a policy.
     pub bound: Option<Bound>,
-    /// No request that carries it out may be under way after this.
+    /// The instant by which every request for this binding must have ended.
     pub ends_by: Elapsed,
 }
 
-/// The unit of a pod, for its annotations.
+/// The unit of a pod, for the binding annotations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bound {
     /// The policy.
     pub policy: Identity,
     /// The name of the unit; `None` outside all units.
     pub unit: Option<Arc<str>>,
-    /// The deletion cost to set; `None` for a pod that has one of its user, or for which it has no meaning.
+    /// The deletion cost to set; `None` for a pod with a user's own cost, or whose owner does not use the cost.
     pub cost: Option<i32>,
 }
 
 impl Ledger {
-    /// Reserves capacity for a pod on a node. Both were read for this, by quorum reads: the state of the watch is
-    /// used only where it is ahead of them. The pod counts from now on. Leases do not matter.
+    /// Reserves capacity for a pod on a node. The caller has read both for this reservation, by quorum reads. The state
+    /// of the watch is used only if it is newer. The pod counts from now on. Leases have no effect.
     ///
-    /// One that is not [confirmed](Ledger::confirm) and posted must be [settled](Ledger::settle) as failed.
+    /// Callers must [settle](Ledger::settle) a reservation as failed unless they [confirm](Ledger::confirm) and post
+    /// it.
     pub fn reserve(
         &mut self,
         (pod, read_pod): (&Identity, &Pod),
@@ -128,11 +130,11 @@ impl Ledger {
         Ok(ReservationId { generation, number })
     }
 
-    /// Returns the binding to post, if its reservation is still valid; otherwise releases the reservation. Call it
-    /// right before the binding is posted, and after a check of the leadership.
+    /// Returns the binding to post if its reservation is still valid; otherwise releases the reservation. Callers call
+    /// this right before the request, and after a check of the leadership.
     ///
-    /// The request has the UID and the version as its preconditions, and has ended after the longest time of a
-    /// request, from now.
+    /// The request has the UID and the version as its preconditions. It has ended after the maximum time of a request,
+    /// from now.
     pub fn confirm(
         &mut self,
         id: ReservationId,
@@ -189,8 +191,8 @@ impl Ledger {
         if slot.is_finished || slot.is_terminating { Err(ReserveError::NotPending) } else { Ok(()) }
     }
 
-    /// Whether there is free capacity for a pod that is already counted this number of times, with its current
-    /// labels, and with those it may get.
+    /// Checks the free capacity for a pod that is already counted this number of times, with its current labels and
+    /// with the labels that the binding may give it.
     fn check_room(
         &self,
         id: PodId,
@@ -256,7 +258,7 @@ impl Ledger {
         (is_free && slot.has_cost()).then(|| price(priority, None))
     }
 
-    /// The labels that a pod gets if the API server gives it those of its node, unless it has them.
+    /// The labels of a pod after the API server copies those of the node; `None` if the pod has these labels already.
     fn shape_when_bound(&mut self, id: PodId, node: NodeId) -> Option<ShapeId> {
         let slot = &self.pods[id];
         let shape = &self.shapes[slot.shape];
@@ -281,7 +283,7 @@ impl Ledger {
         self.reservations.get(self.pods[pod].reservation?)?.will_be
     }
 
-    /// Removes the reservation of a pod. The caller decides where the pod counts now.
+    /// Removes and returns the reservation of a pod. The caller decides where the pod counts now.
     pub(super) fn take_reservation(&mut self, pod: PodId) -> Option<Reservation> {
         if self.will_be(pod).is_some() {
             self.remove_allocations(pod);
@@ -341,7 +343,7 @@ impl Reservations {
         self.all.get(&number)
     }
 
-    /// The reservations that have ended by then, with their numbers.
+    /// The reservations whose deadline has passed, with their numbers.
     pub(super) fn ended(&self, by: Elapsed) -> impl Iterator<Item = (u64, &Reservation)> {
         let reservations = self.ends.iter().take_while(move |(ends_by, _)| *ends_by <= by);
         reservations.filter_map(|(_, number)| Some((*number, self.all.get(number)?)))
@@ -351,7 +353,7 @@ impl Reservations {
         self.ends.first().map(|(ends_by, _)| *ends_by)
     }
 
-    /// None at all, under numbers that have not been used.
+    /// An empty set of reservations that continues with unused numbers.
     pub(super) fn cleared(&self) -> Reservations {
         Reservations { next: self.next, ..Reservations::default() }
     }

@@ -1,7 +1,7 @@
-//! The deletion cost of a pod: the higher the priority of its unit, the higher; and the further it is over a cap, the
-//! lower.
+//! The deletion cost of a pod. It rises with the priority of the pod's unit, and falls with the number of preceding
+//! pods over a cap.
 //!
-//! The cost depends on the priority alone and not on other units, so that a new unit rewrites nothing.
+//! The cost depends on the priority and not on other units, so that a new unit changes no existing cost.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::units::{DeletionCost, Ungoverned};
 /// The only controllers that use the deletion cost of their pods.
 const REPLICA_SETS: (&str, &str) = ("apps", "ReplicaSet");
 
-/// A deletion cost to be written.
+/// A deletion cost to write.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct CostChange {
-    /// The pod.
+    /// The pod to change.
     pub pod: Identity,
-    /// Its UID.
+    /// The UID of the pod.
     pub uid: Option<Arc<str>>,
-    /// The cost; `None` to remove it.
+    /// The desired cost; `None` to remove it.
     pub cost: Option<i32>,
 }
 
 impl Ledger {
-    /// The pods whose cost is not the desired one, among those for which either has changed since the last call, in
-    /// the order of their names. A pod is listed once, even if its cost is not written; [`Ledger::cost_change`]
-    /// returns whether the write is still needed. Empty while this ledger does not decide.
+    /// The pods whose cost differs from the desired one, if either cost has changed since the last call, in the order
+    /// of their names. A pod is listed once, even if its cost is not written; [`Ledger::cost_change`] returns whether
+    /// the write is still required. Empty while this ledger does not decide.
     pub fn cost_changes(&mut self) -> Vec<CostChange> {
         if !self.is_serving() {
             return Vec::new();
@@ -52,12 +52,13 @@ impl Ledger {
         changes
     }
 
-    /// It is unknown which costs were decided in an earlier term and never written: any might have been.
+    /// Prices all pods again: an earlier term may have ended before it wrote some of its decided costs.
     pub(super) fn price_all_again(&mut self) {
         self.unpriced.extend(self.pod_ids.values());
     }
 
-    /// The write that gives a pod its desired cost; `None` if none is needed, or while this ledger does not decide.
+    /// The write that gives a pod its desired cost; `None` if no write is required, or while this ledger does not
+    /// decide.
     #[must_use]
     pub fn cost_change(&self, pod: &Identity) -> Option<CostChange> {
         let id = *self.pod_ids.get(pod).filter(|_| self.is_serving())?;
@@ -67,7 +68,7 @@ impl Ledger {
     fn change_of(&self, id: PodId) -> Option<CostChange> {
         let slot = &self.pods[id];
         let is_ended = slot.is_finished || slot.is_terminating;
-        // A pod that is being bound gets its cost with the binding. While policies conflict, the right cost is unknown.
+        // The binding of a pod sets its cost, too. While policies conflict, the right cost is unknown.
         let is_conflict = self.governing(slot).len() > 1;
         let is_exempt = slot.ungoverned == Some(Ungoverned::Exempt);
         if is_ended || slot.node.is_none() || is_conflict || is_exempt {
@@ -84,7 +85,7 @@ impl Ledger {
         (!is_wanted).then(change)
     }
 
-    /// The cost that a pod should have; `None` for none.
+    /// The desired cost of a pod; `None` for no cost.
     fn wanted_cost(&self, id: PodId) -> Option<i32> {
         let slot = &self.pods[id];
         let allocation = slot.allocations.first().filter(|_| slot.has_cost())?;
@@ -92,7 +93,7 @@ impl Ledger {
         Some(price(unit.map(|unit| unit.priority), self.preceding_over(id, *allocation)))
     }
 
-    /// The number of pods over the cap of its unit that precede a pod, if it is over the cap.
+    /// The number of pods over the cap of its unit that precede a pod; `None` if the pod is within the cap.
     fn preceding_over(&self, id: PodId, allocation: Allocation) -> Option<u32> {
         let over = allocation.over?;
         match self.reordered.get(&allocation.at) {
@@ -104,7 +105,7 @@ impl Ledger {
         }
     }
 
-    /// The pods over a cap from one of them on, each with the number of preceding pods.
+    /// The pods over a cap from one pod on, each with the number of preceding pods.
     fn over_from(&self, at: CountedIn, first: &Rank) -> impl Iterator<Item = (u32, PodId)> {
         let unit_usage = self.usages[at.policy].groups[at.group].unit_usage(at.unit_index);
         let before = unit_usage.last_over_before(first).and_then(|pod| {
@@ -116,14 +117,14 @@ impl Ledger {
 }
 
 impl PodSlot {
-    /// Whether a cost means anything for it.
+    /// Whether the pod's owner uses the deletion cost.
     pub(super) fn has_cost(&self) -> bool {
         self.owner.as_ref().is_some_and(|owner| (&*owner.group, &*owner.kind) == REPLICA_SETS)
     }
 }
 
-/// The cost of a pod in a unit of this priority (`None` outside all units). `over` is the number of pods over the cap
-/// before it, if it is over itself.
+/// The cost of a pod in a unit of this priority (`None` outside all units). `over` is the number of preceding pods over
+/// the cap; `None` if the pod is within the cap.
 pub(in crate::units) fn price(priority: Option<i32>, over: Option<u32>) -> i32 {
     let cost = match (over, priority) {
         (Some(preceding), _) => -100 * (i64::from(preceding) + 1),

@@ -1,5 +1,5 @@
-//! Explains the node of a pod, why it is pending, and the destination of it or the next pod: the same verdicts as a
-//! scheduler gets, over all nodes.
+//! Explains the node of a pod, the reason that it is pending, and the destination of this pod or the next one. The
+//! verdicts are those that a scheduler receives, over all nodes.
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use crate::{Identity, few_joined};
 /// The state of a pod under a policy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PodExplanation {
-    /// The policy that governs it, if one does.
+    /// The policy that governs the pod; `None` if no policy does.
     pub policy: Option<Identity>,
-    /// Whether several policies select it.
+    /// Whether several policies select the pod.
     pub is_conflict: bool,
-    /// Its group, as `with pod-template-hash=abc`; empty if the policy has no groups.
+    /// The group of the pod, as `with pod-template-hash=abc`; empty if the policy has no groups.
     pub group: String,
-    /// The name of the unit it is in; `None` outside all of them, and while it has no node.
+    /// The name of the unit of the pod; `None` outside all units, and for a pending pod.
     pub unit: Option<Arc<str>>,
-    /// The state, as a line for the user.
+    /// The state as a line for users.
     pub summary: String,
     /// The destination of the next pod with the same labels, as a line for users; `None` for a pod that is itself
     /// pending, or that no policy governs.
     pub next: Option<String>,
-    /// For this pod if it has no node, and otherwise for the next one: the verdict on each unit, with the reason;
-    /// last, on the nodes outside all units, if there are any.
+    /// The verdict on each unit with its reason, for this pod if it is pending, and otherwise for the next pod. The
+    /// last verdict is on the nodes outside all units, if any exist.
     pub units: Vec<(Verdict, String)>,
 }
 
 impl Ledger {
     /// Explains the node of a pod, and the destination of the next one; `None` if the pod is unknown. All nodes are
-    /// candidates: the scheduler checks whether they fit otherwise.
+    /// candidates: the scheduler checks all other conditions.
     #[must_use]
     pub fn explain(&self, pod: &Identity) -> Option<PodExplanation> {
         let id = *self.pod_ids.get(pod)?;
@@ -101,7 +101,7 @@ impl Ledger {
         }
     }
 
-    /// A pod that has its node counts under each of the policies.
+    /// Describes a pod that several policies select. On a node, the pod counts under each of these policies.
     fn describe_conflict(&self, slot: &PodSlot) -> String {
         let conflict = conflict_message(&self.selecting_names(slot.shape));
         let Some(node) = self.node_of(slot).filter(|_| !slot.allocations.is_empty()) else {
@@ -145,7 +145,7 @@ impl Ledger {
     }
 }
 
-/// `a node of unit "a" or a node outside all units`, or why there is none.
+/// `a node of unit "a" or a node outside all units`, or the reason that no node is available.
 fn destination(verdicts: &Verdicts<'_>) -> Result<String, String> {
     let chosen = verdicts.by_unit().filter(|on| on.is_candidate && on.verdict == Verdict::Chosen);
     let chosen: Vec<String> = chosen

@@ -1,4 +1,4 @@
-//! The conditions to reserve: the ledger leads, and has all bindings of earlier terms.
+//! The conditions for reservations: the ledger leads, and contains all bindings of earlier terms.
 
 use std::fmt;
 
@@ -13,31 +13,31 @@ pub enum LedgerState {
     Standby,
     /// The ledger leads, and bindings of the previous term might still be in progress.
     Waiting {
-        /// The generation of its term.
+        /// The generation of the term.
         generation: u64,
-        /// Lists that are begun from then on have them.
+        /// The instant from which a new list contains all bindings of the previous term.
         until: Elapsed,
     },
     /// The ledger decides.
     Serving {
-        /// The generation of its term.
+        /// The generation of the term.
         generation: u64,
     },
 }
 
-/// A ledger that does not lead, or is not complete yet, decides nothing.
+/// The ledger does not lead, or is not complete yet, so it decides nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotServing;
 
-/// A list was started too early to contain all bindings of the previous term.
+/// A list started too early to contain all bindings of the previous term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooEarly {
-    /// The instant from which it may be started; `None` if the ledger does not lead.
+    /// The instant from which a list may start; `None` if the ledger does not lead.
     pub until: Option<Elapsed>,
 }
 
 impl Ledger {
-    /// Whether it decides.
+    /// Whether the ledger decides.
     #[must_use]
     pub fn standing(&self) -> LedgerState {
         self.standing
@@ -48,22 +48,22 @@ impl Ledger {
     }
 
     /// Acquires leadership. A bind request of the previous term can be in progress for at most `longest`; the ledger
-    /// waits until then.
+    /// waits for that time.
     pub fn acquire_leadership(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
         self.standing = LedgerState::Waiting { generation, until: longest.after(now) };
     }
 
-    /// Loses leadership, or might have lost it.
+    /// Ends the term after the replica has lost leadership, or might have lost it.
     pub fn lose_leadership(&mut self) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
         self.standing = LedgerState::Standby;
     }
 
-    /// The ledger has the result of quorum reads of all policies, nodes and pods, the earliest of which started at
-    /// that instant. From now on it decides.
+    /// Starts to decide. The ledger contains the result of quorum reads of all policies, nodes and pods, and the
+    /// earliest read started at `lists_begun_at`.
     pub fn serve(&mut self, lists_begun_at: Elapsed) -> Result<(), TooEarly> {
         match self.standing {
             LedgerState::Serving { .. } => Ok(()),
@@ -82,9 +82,9 @@ impl Ledger {
         }
     }
 
-    /// Drops all objects, because the API server has gone back to earlier versions, for example after a restore from
-    /// a backup: newer versions can no longer be recognized. While this replica leads, it waits and lists again, as
-    /// after it acquired leadership.
+    /// Removes all objects, because the API server has returned to earlier versions, for example after a restore from a
+    /// backup: newer versions can no longer be recognized. While this replica leads, it waits and lists again, as after
+    /// it acquired leadership.
     pub fn start_over(&mut self, now: Elapsed, longest: LongestBind) {
         let standing = match self.standing {
             LedgerState::Standby => LedgerState::Standby,
@@ -113,7 +113,7 @@ impl fmt::Display for TooEarly {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self.until {
             Some(_) => {
-                "pods may still be bound by the replica that led before: they must be listed later"
+                "bind requests of the previous leader may still be in flight; list the pods again later"
             }
             None => "another replica leads",
         })

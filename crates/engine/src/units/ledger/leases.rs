@@ -1,13 +1,13 @@
-//! Leases: when a pod is sent to a unit, its hold there is recorded for a moment, so that of equally good units other
-//! pods are sent to one with more free capacity. Leases only save cycles: no pod is sent to a lower unit because of
-//! one. The leasing pod might never be bound, and bindings are decided without leases.
+//! Leases: when a pod is sent to a unit, its hold there is recorded for a short time, so that other pods are sent to an
+//! equally good unit with more free capacity. Leases only save scheduling cycles: no lease sends a pod to a lower unit.
+//! The leasing pod might never be bound, and bindings are decided without leases.
 
 use super::usage::UnitIndex;
 use super::{CountedIn, Ledger};
 use crate::units::Elapsed;
 use crate::units::slots::{PodId, PolicyId};
 
-/// Capacity that is held for a pod.
+/// A hold on capacity for a pod.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease {
     at: CountedIn,

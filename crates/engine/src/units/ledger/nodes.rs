@@ -1,7 +1,7 @@
 //! Nodes that are added, relabeled and removed.
 //!
-//! Pods stay bound to a deleted node until they are deleted, and it may be registered again: until then they count
-//! where its last labels put it.
+//! Pods stay bound to a deleted node until they are deleted, and the node may be registered again. Until then, the last
+//! labels of the node determine the unit of these pods.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,22 +11,21 @@ use crate::units::Node;
 use crate::units::slots::{NodeId, PodId, PolicyId};
 
 impl Ledger {
-    /// A watch event of a node. Only the pods on it are counted again, and only under policies in which its unit has
-    /// changed.
+    /// Applies a watch event of a node. Only the pods on the node are counted again, and only under policies in which
+    /// its unit has changed.
     pub fn set_node(&mut self, name: &str, node: &Node) {
         self.nodes_seen = self.nodes_seen.max(node.version);
         self.apply_node(name, node);
     }
 
-    /// A node that we have read by its name, by a quorum read, independent of the watch. It is passed over if the watch
-    /// is ahead of it.
+    /// Applies a quorum read of a node, independent of the watch. The read is ignored if the watch is newer.
     pub fn read_node(&mut self, name: &str, node: &Node) {
         if !self.is_gone_node(name, node) {
             self.apply_node(name, node);
         }
     }
 
-    /// A watch event: a node was deleted.
+    /// Applies a watch event: a node was deleted.
     pub fn remove_node(&mut self, name: &str, version: Option<u64>) {
         self.nodes_seen = self.nodes_seen.max(version);
         let Some(id) = self.node(name) else { return };
@@ -35,7 +34,7 @@ impl Ledger {
         }
     }
 
-    /// All existing nodes, from one list of that version. Later watch events are newer.
+    /// Replaces the nodes by one list of all existing nodes at that version. Later watch events are newer.
     pub fn replace_nodes<'n>(
         &mut self,
         all: impl IntoIterator<Item = (&'n str, &'n Node)>,
@@ -49,7 +48,7 @@ impl Ledger {
             }
         }
         for id in unlisted {
-            // A node that was read after the list is there.
+            // A node that was read after the list exists.
             let Some(slot) = self.nodes.get(id) else { continue };
             if slot.is_registered && !is_newer(slot.version, version) {
                 self.unregister_node(id);
@@ -58,7 +57,7 @@ impl Ledger {
         self.nodes_seen = self.nodes_seen.max(version);
     }
 
-    /// The watch covers every node: one that it should have and that is not here is gone.
+    /// Whether a node is deleted: the watch covers every node, so it would contain an existing node of this version.
     fn is_gone_node(&self, name: &str, node: &Node) -> bool {
         self.node(name).is_none() && is_outdated(self.nodes_seen, node.version)
     }
@@ -120,7 +119,8 @@ impl Ledger {
         }
     }
 
-    /// Puts a node into the unit of its labels, in every policy. Refused pods may go there if it is new there.
+    /// Assigns a node to the unit of its labels, in every policy. Refused pods may use the node if it is new in the
+    /// unit.
     fn assign_unit(&mut self, id: NodeId, is_new: bool) {
         let labels = self.nodes[id].labels.clone();
         let mut moved: Vec<PolicyId> = Vec::new();

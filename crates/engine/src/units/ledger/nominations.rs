@@ -1,9 +1,9 @@
-//! Capacity for pods that evict others: each such pod has an entry in its unit, until it is bound, gone, or no longer
-//! nominated. The unit's free capacity limits the number of these pods, and no other pod takes that capacity.
+//! Capacity for pods that evict others: each such pod has an entry in its unit until it is bound, deleted, or no longer
+//! nominated. The unit's free capacity limits the number of these pods, and no other pod uses that capacity.
 //!
 //! The node that a scheduler selects from the kept ones is unknown before the nomination. If a unit is full and a
-//! victim is counted in it, the entry uses the capacity of the victim. It is counted by itself once the first victim
-//! is gone.
+//! victim is counted in it, the entry uses the capacity of the victim. After the deletion of the first victim, the
+//! entry is counted by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -15,27 +15,27 @@ use crate::Identity;
 use crate::units::Elapsed;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 
-/// The time to wait for a nomination after nodes were kept: a scheduler may evict all victims first.
+/// The maximum time between the response with kept nodes and the nomination: a scheduler may evict all victims first.
 const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
 
-/// The maximum number of nominated pods that are checked in one call for nominations to clear: a scheduler is blocked
-/// in the meantime.
-const LOOKED_AT_AT_ONCE: usize = 256;
+/// The maximum number of nominated pods to check in one call for nominations to clear: a scheduler is blocked during
+/// the call.
+const CHECKED_PER_CALL: usize = 256;
 
-/// The maximum number of recorded schedulers. Beyond that all are removed, each until its next request: users choose the
-/// schedulers of their pods.
+/// The maximum number of recorded schedulers. If it is exceeded, all are removed, and each is recorded again by its
+/// next request: users choose the schedulers of their pods.
 const MAX_SCHEDULERS: usize = 100;
 
-/// Nominations to take back.
+/// Nominations to clear.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StaleNominations {
-    /// The pods, in their order.
+    /// The pods with these nominations, in order.
     pub pods: Vec<Identity>,
-    /// Whether there are pods that have not been looked at yet.
+    /// Whether unchecked pods remain.
     pub has_more: bool,
 }
 
-/// The order in which capacity was kept: the first entries apply if there are more than a cap allows.
+/// The order in which capacity was kept: the first entries apply if their number exceeds a cap.
 pub(super) type Turn = (u64, PodId);
 
 /// Capacity that is kept for a pod that evicts others.
@@ -43,11 +43,11 @@ pub(super) type Turn = (u64, PodId);
 struct KeptPlace {
     at: CountedIn,
     turn: Turn,
-    /// The deadline for a nomination; `None` once the API server has one.
+    /// The deadline for a nomination; `None` after the API server has reported one.
     until: Option<Elapsed>,
-    /// Pods that are counted there and free their capacity for it.
+    /// Counted pods whose capacity is freed for this entry.
     victims: BTreeSet<PodId>,
-    /// Whether it is counted in addition to its victims.
+    /// Whether the entry is counted in addition to its victims.
     is_counted: bool,
 }
 
@@ -56,25 +56,26 @@ struct KeptPlace {
 pub(super) struct Nominations {
     kept: BTreeMap<PodId, KeptPlace>,
     ends: BTreeSet<(Elapsed, PodId)>,
-    /// For each victim that makes room, for which pod.
+    /// The pod for which each victim frees capacity.
     claimed: BTreeMap<PodId, PodId>,
     /// Unscheduled pods that are nominated in the API server.
     shown: BTreeSet<PodId>,
-    /// The nominated pods whose node no longer takes them, although their unit would: no capacity is kept for them.
+    /// The nominated pods that their node no longer accepts, although their unit would: no capacity is kept for these
+    /// pods.
     pub(super) refused: BTreeSet<PodId>,
-    /// The schedulers that have sent requests about a pod. The ledger does not take back the nominations of other
+    /// The schedulers that have sent requests about a pod. The ledger does not clear the nominations of other
     /// components.
     schedulers: BTreeSet<Option<Arc<str>>>,
-    /// The last checked pod of `shown`, if some after it remain.
+    /// The last checked pod of `shown`, if unchecked pods remain after it.
     looked_at: Option<PodId>,
     next: u64,
 }
 
 impl Ledger {
-    /// The pods that a scheduler has nominated for a node of a unit that does not take them. Until they lose the nomination,
-    /// the scheduler keeps room on the node from all other pods. None while this ledger does not decide.
+    /// The pods that a scheduler has nominated for a node of a unit that does not accept them. Until the nomination is
+    /// cleared, the scheduler keeps capacity on the node from all other pods. Empty while this ledger does not decide.
     ///
-    /// Of many nominated pods, some are looked at; those after them the next time.
+    /// A call checks some of many nominated pods; the next call checks the following ones.
     #[must_use]
     pub fn stale_nominations(&mut self) -> StaleNominations {
         let after = self.nominations.looked_at.take();
@@ -83,7 +84,7 @@ impl Ledger {
         }
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut rest = self.nominations.shown.range((from, Bound::Unbounded)).copied();
-        let looked_at: Vec<PodId> = rest.by_ref().take(LOOKED_AT_AT_ONCE).collect();
+        let looked_at: Vec<PodId> = rest.by_ref().take(CHECKED_PER_CALL).collect();
         let has_more = rest.next().is_some();
         self.nominations.looked_at = looked_at.last().copied().filter(|_| has_more);
         let stale = looked_at.into_iter().filter(|pod| self.is_stale(*pod));
@@ -92,7 +93,7 @@ impl Ledger {
         StaleNominations { pods, has_more }
     }
 
-    /// The scheduler of a pod sends a request about it.
+    /// Records the scheduler that sends requests about a pod.
     pub(super) fn record_scheduler(&mut self, pod: PodId) {
         let scheduler = &self.pods[pod].scheduler;
         let schedulers = &mut self.nominations.schedulers;
@@ -104,7 +105,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the nomination of a pod is one of these.
+    /// Whether the nomination of a pod must be cleared.
     #[must_use]
     pub fn has_stale_nomination(&self, pod: &Identity) -> bool {
         let id = self.pod_ids.get(pod).filter(|_| self.is_serving());
@@ -131,13 +132,13 @@ impl Ledger {
         }
     }
 
-    /// Whether nodes were kept for a pod, or it has remaining victims.
+    /// Whether nodes were kept for a pod, or the pod has remaining victims.
     fn is_under_way(&self, pod: PodId) -> bool {
         let kept = self.nominations.kept.get(&pod);
         kept.is_some_and(|kept| kept.until.is_some() || !kept.victims.is_empty())
     }
 
-    /// Whether a pod on a node ends that is counted there. After a change of leader, it may be a victim.
+    /// Whether a counted pod on a node is terminating. After a change of leader, it may be a victim.
     fn is_being_vacated(&self, node: NodeId, at: CountedIn) -> bool {
         let is_leaving = |pod: &PodId| {
             let slot = &self.pods[*pod];
@@ -146,7 +147,7 @@ impl Ledger {
         self.nodes[node].pods.iter().any(is_leaving)
     }
 
-    /// No eviction helps a pod any more: the capacity for its nomination is free again.
+    /// Frees the capacity for a nomination, because no eviction helps the pod any more.
     pub(super) fn refuse_nomination(&mut self, pod: PodId) {
         if self.nominations.shown.contains(&pod) && !self.is_under_way(pod) {
             self.end_keeping(pod);
@@ -154,18 +155,18 @@ impl Ledger {
         }
     }
 
-    /// The capacity that is kept for a pod in a group of a policy, and its turn.
+    /// The capacity that is kept for a pod in a group of a policy, with its turn.
     pub(super) fn kept_in(&self, pod: PodId, of: (PolicyId, GroupId)) -> Option<(CountedIn, Turn)> {
         let kept = self.nominations.kept.get(&pod)?;
         ((kept.at.policy, kept.at.group) == of).then_some((kept.at, kept.turn))
     }
 
-    /// Whether a pod makes room for another one than this.
+    /// Whether a victim frees capacity for a different pod.
     pub(super) fn is_claimed_by_other(&self, victim: PodId, pod: PodId) -> bool {
         self.nominations.claimed.get(&victim).is_some_and(|by| *by != pod)
     }
 
-    /// Nodes were kept for a pod. Where there is no free capacity, these victims make room.
+    /// Keeps nodes for a pod. In a full unit, these victims free the capacity.
     pub(super) fn keep_for(
         &mut self,
         pod: PodId,
@@ -200,7 +201,7 @@ impl Ledger {
         self.nominations.kept.insert(pod, KeptPlace { at, turn, until, victims, is_counted });
     }
 
-    /// The kept capacity.
+    /// Removes and returns the kept capacity.
     fn stop_keeping(&mut self, pod: PodId) -> Option<(CountedIn, Turn)> {
         let KeptPlace { at, turn, until, victims, is_counted } =
             self.nominations.kept.remove(&pod)?;
@@ -216,14 +217,14 @@ impl Ledger {
         Some((at, turn))
     }
 
-    /// No capacity is kept for a pod any more.
+    /// Stops keeping capacity for a pod.
     pub(super) fn end_keeping(&mut self, pod: PodId) {
         if let Some((at, _)) = self.stop_keeping(pod) {
             self.wake_for_room(at.policy, at.group);
         }
     }
 
-    /// The same for a pod that is gone, or needs no nomination any more.
+    /// Removes the nomination of a pod that was deleted, or needs no nomination any more.
     pub(super) fn drop_nomination(&mut self, pod: PodId) {
         self.end_keeping(pod);
         self.nominations.shown.remove(&pod);
@@ -236,7 +237,7 @@ impl Ledger {
         let Some(name) = slot.nominated.as_ref().filter(|_| self.is_pending(pod)) else {
             self.nominations.shown.remove(&pod);
             self.nominations.refused.remove(&pod);
-            // The next one may be about to arrive.
+            // The next nomination may arrive soon.
             let kept = self.nominations.kept.get(&pod);
             let is_awaited = kept.is_some_and(|kept| kept.until.is_some());
             if !is_awaited || !self.is_pending(pod) {
@@ -271,7 +272,7 @@ impl Ledger {
         }
     }
 
-    /// The unit of a node may be another one, or the node is gone.
+    /// Updates the nominations for a node whose unit may have changed, or that was deleted.
     pub(super) fn apply_nominations_for(&mut self, node: NodeId) {
         let Some(name) = self.nodes.get(node).map(|slot| &slot.name) else { return };
         let is_there = |pod: &&PodId| self.pods[**pod].nominated.as_ref() == Some(name);
@@ -281,7 +282,7 @@ impl Ledger {
         }
     }
 
-    /// A victim is no longer counted: the entry for the pod that replaces it is counted.
+    /// Counts the entry of a pod after the victim that it replaces is no longer counted.
     pub(super) fn note_victim_gone(&mut self, victim: PodId) {
         let Some(pod) = self.nominations.claimed.remove(&victim) else { return };
         if let Some(kept) = self.nominations.kept.get_mut(&pod) {
@@ -303,7 +304,7 @@ impl Ledger {
         while let Some((until, pod)) = self.nominations.ends.first().copied()
             && until <= now
         {
-            // One that was nominated for the same node again keeps its victims.
+            // A pod that was nominated for the same node again keeps its victims.
             if self.nominations.shown.contains(&pod) {
                 self.nominations.ends.remove(&(until, pod));
                 if let Some(kept) = self.nominations.kept.get_mut(&pod) {
@@ -316,7 +317,7 @@ impl Ledger {
         }
     }
 
-    /// The next end of an entry.
+    /// The next deadline of an entry.
     pub(super) fn next_unnominated(&self) -> Option<Elapsed> {
         self.nominations.ends.first().map(|(until, _)| *until)
     }

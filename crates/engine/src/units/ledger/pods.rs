@@ -2,7 +2,7 @@
 //!
 //! An event may arrive twice, and late: from the watch, and from separate reads. Events older than the known version
 //! are ignored. An event without a node resolves a reserved binding only at a later version than the precondition of
-//! the binding: see `settling`.
+//! the binding (see `settling`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ impl Ledger {
         self.pods[*self.pod_ids.get(pod)?].version
     }
 
-    /// A watch event of a pod.
+    /// Applies a watch event of a pod.
     pub fn set_pod(&mut self, identity: &Identity, pod: &Pod) {
         self.pods_seen = self.pods_seen.max(pod.version);
         self.apply_pod(identity, pod);
     }
 
-    /// A pod that we have read by its name, by a quorum read, independent of the watch. It is passed over if the watch
-    /// is ahead of it. Returns whether the pod exists.
+    /// Applies a quorum read of a pod, independent of the watch. The read is ignored if the watch is newer. Returns
+    /// whether the pod exists.
     ///
-    /// The pod in a scheduler's request is no such read: any client may have sent it, at any version.
+    /// Callers must not pass the pod in a scheduler's request: any client may have sent it, at any version.
     pub fn read_pod(&mut self, identity: &Identity, pod: &Pod) -> bool {
         if self.is_gone_pod(identity, pod) {
             return false;
@@ -38,7 +38,7 @@ impl Ledger {
         slot.is_some_and(|slot| is_same_uid(slot, pod.uid.as_ref()))
     }
 
-    /// A watch event: a pod was deleted.
+    /// Applies a watch event: a pod was deleted.
     pub fn remove_pod(
         &mut self,
         identity: &Identity,
@@ -53,7 +53,7 @@ impl Ledger {
         }
     }
 
-    /// All existing pods, from one list of that version. Later watch events are newer.
+    /// Replaces the pods by one list of all existing pods at that version. Later watch events are newer.
     pub fn replace_pods<'p>(
         &mut self,
         all: impl IntoIterator<Item = (&'p Identity, &'p Pod)>,
@@ -72,7 +72,7 @@ impl Ledger {
             }
         }
         for id in unlisted {
-            // A pod that was read after the list is there.
+            // A pod that was read after the list exists.
             if !self.pods.get(id).is_none_or(|slot| is_newer(slot.version, version)) {
                 self.discard_pod(id);
             }
@@ -84,7 +84,7 @@ impl Ledger {
         self.pods_seen = self.pods_seen.max(version);
     }
 
-    /// The watch covers every pod: one that it should have and that is not here is gone.
+    /// Whether a pod is deleted: the watch covers every pod, so it would contain an existing pod of this version.
     fn is_gone_pod(&self, identity: &Identity, pod: &Pod) -> bool {
         !self.pod_ids.contains_key(identity) && is_outdated(self.pods_seen, pod.version)
     }
@@ -164,7 +164,7 @@ impl Ledger {
         self.set_shape(id, namespace, pod);
         self.set_ungoverned(id, pod);
         let node = pod.node.as_ref().map(|name| self.node_slot(name));
-        // Once bound, always bound: the API server does not take a node back.
+        // A bound pod stays bound: the API server does not remove a node from a pod.
         if let Some(node) = node
             && self.pods[id].node != Some(node)
         {
@@ -182,7 +182,7 @@ impl Ledger {
         self.record_cost_entry(id);
     }
 
-    /// Whether the binding that is reserved for a pod is conditional on a version that is past.
+    /// Whether the precondition of a pod's reserved binding is an earlier version.
     fn is_conditional_on_earlier(&self, id: PodId) -> bool {
         let slot = &self.pods[id];
         let reservation = slot.reservation.and_then(|number| self.reservations.get(number));
@@ -209,7 +209,8 @@ impl Ledger {
         self.unchecked_annotations.insert(id);
     }
 
-    /// The API server reports a pod on a node, whether or not that is the node of its reservation.
+    /// Settles the reservation of a pod that the API server reports on a node, whether or not that is the reserved
+    /// node.
     fn settle_where_seen(&mut self, id: PodId, node: NodeId) {
         let before = self.pods[id].node.replace(node);
         self.nodes[node].pods.insert(id);
@@ -243,7 +244,7 @@ impl Ledger {
         self.apply_nomination(id);
     }
 
-    /// A pod no longer has its labels, unless its binding gives it the same ones.
+    /// Moves a pod out of the entry of its labels, unless its binding gives it the same labels.
     fn leave_shape(&mut self, id: PodId) {
         let slot = &self.pods[id];
         let (shape, is_ungoverned) = (slot.shape, slot.ungoverned.is_some());
@@ -273,7 +274,7 @@ impl Ledger {
         self.drop_shape_if_empty(slot.shape);
     }
 
-    /// Whether a pod has yet to be scheduled.
+    /// Whether a pod must still be scheduled.
     pub(super) fn is_pending(&self, id: PodId) -> bool {
         let slot = &self.pods[id];
         let is_placed = slot.node.is_some() || slot.reservation.is_some();
@@ -281,7 +282,7 @@ impl Ledger {
     }
 }
 
-/// Whether a version with this UID is one of this pod. Pods in files have none.
+/// Whether two UIDs belong to the same pod. Pods in files have no UID.
 fn is_same_uid(pod: &PodSlot, uid: Option<&Arc<str>>) -> bool {
     pod.uid.is_none() || uid.is_none() || pod.uid.as_ref() == uid
 }

@@ -10,12 +10,13 @@ use crate::Identity;
 use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
 use crate::units::{ResourcePolicy, Unit};
 
-/// Pods that no policy governs at the moment, in the order of their labels, and the policies that select them.
+/// Pods that no policy governs until the change is complete, in the order of their labels, with the policies that
+/// select them.
 type Released = Vec<(ShapeId, Vec<PolicyId>)>;
 
 impl Ledger {
-    /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it is from a
-    /// file. Only its pods are counted again, and none of them if only caps have changed.
+    /// Applies a watch event of a new or edited policy. The version is that of the object; `None` for a file. Only the
+    /// pods of the policy are counted again, and no pods if only caps have changed.
     pub fn set_policy(
         &mut self,
         identity: &Identity,
@@ -26,7 +27,7 @@ impl Ledger {
         self.set_prepared_policy(identity, &PreparedPolicy::new(policy, &labels), version);
     }
 
-    /// The same, with precomputed data of the policy.
+    /// Applies a watch event of a policy with precomputed data.
     pub fn set_prepared_policy(
         &mut self,
         identity: &Identity,
@@ -37,7 +38,7 @@ impl Ledger {
         self.apply_policy(identity, prepared, version);
     }
 
-    /// A watch event: a policy was deleted. Its pods are governed by no policy, or by the others that select them.
+    /// Applies a watch event: a policy was deleted. The other policies that select its pods now govern them.
     pub fn remove_policy(&mut self, identity: &Identity, version: Option<u64>) {
         self.policies_seen = self.policies_seen.max(version);
         let Some(id) = self.policy(identity) else { return };
@@ -46,7 +47,8 @@ impl Ledger {
         }
     }
 
-    /// All existing policies, from one list of that version, each with its own version. Later watch events are newer.
+    /// Replaces the policies by one list of all existing policies at that version, each with its own version. Later
+    /// watch events are newer.
     pub fn replace_policies(
         &mut self,
         all: impl IntoIterator<Item = (Identity, ResourcePolicy, Option<u64>)>,
@@ -55,7 +57,7 @@ impl Ledger {
         let mut unlisted: BTreeSet<Identity> = self.policies().cloned().collect();
         for (identity, policy, of_policy) in all {
             unlisted.remove(&identity);
-            // The watch covers every policy: one that it should have and that is not here is gone.
+            // The watch covers every policy: a listed policy that the ledger should contain and lacks was deleted.
             let is_known = self.policy(&identity).is_some();
             if is_known || !is_outdated(self.policies_seen, of_policy) {
                 let labels = self.label_snapshot(identity.namespace());
@@ -153,7 +155,7 @@ impl Ledger {
         }
     }
 
-    /// Releases all pods that a policy selects. Returns them, with the other policies that select them.
+    /// Releases all pods that a policy selects. Returns the pods, with the other policies that select them.
     fn release_governed(&mut self, id: PolicyId) -> Released {
         let mut governed = self.shapes_in(self.usages[id].identity.namespace());
         governed.retain(|shape| {
@@ -168,8 +170,8 @@ impl Ledger {
         governed.into_iter().map(release).collect()
     }
 
-    /// Makes a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
-    /// policies that select them. The others have not changed, so their selectors are not evaluated.
+    /// Lets a new or edited policy govern the pods that it selects. Deselected pods go to the other policies that
+    /// select them. The other policies have not changed, so their selectors are not evaluated.
     fn govern_selected(&mut self, id: PolicyId, prepared: &PreparedPolicy, released: Released) {
         let mut released: BTreeMap<ShapeId, Vec<PolicyId>> = released.into_iter().collect();
         let mut regoverned = Released::new();
@@ -198,7 +200,7 @@ impl Ledger {
     }
 }
 
-/// Whether two policies differ in nothing but caps, of units that have one in both.
+/// Whether two policies differ only in caps, of units with a cap in both.
 fn differ_only_in_caps(one: &ResourcePolicy, other: &ResourcePolicy) -> bool {
     let ResourcePolicy { pod_selector, group_keys, ignores_terminating, strategy, units } = one;
     let differs_only_in_cap = |(one, other): (&Unit, &Unit)| {

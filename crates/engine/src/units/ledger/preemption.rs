@@ -1,7 +1,8 @@
-//! The nodes on which evicting pods helps a pod: those of the best unit that takes it. A cap alone never makes a
-//! victim, and no more pods evict others than the unit has capacity for: `nominations` keeps capacity for each.
+//! The nodes on which evictions help a pod: the nodes of the best unit that accepts the pod. A cap alone never causes
+//! an eviction. The number of pods that evict others is limited by the capacity of the unit: `nominations` keeps
+//! capacity for each of these pods.
 //!
-//! The scheduler selects the victims and checks whether the pod fits then.
+//! The scheduler selects the victims, and checks whether the pod fits after the evictions.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,20 +28,20 @@ pub struct Eviction<'a> {
 /// The nodes of a unit for a pod that evicts other pods.
 #[derive(Default)]
 struct Offer {
-    /// Nodes on which evictions help, with those victims that make room in the unit.
+    /// Nodes on which evictions help, each with the victims that free capacity in the unit.
     nodes: Vec<(NodeId, Vec<PodId>)>,
     violations: i64,
 }
 
-/// The rank of an offer: the lowest is the best.
+/// The rank of an offer: the minimum is the best.
 type Rank = (Reverse<i32>, bool, i64, Reverse<u32>, UnitIndex);
 
 impl Ledger {
-    /// The nodes on which evictions free capacity for a pod. If there are any, the ledger keeps capacity in their
-    /// unit until the pod is nominated for one of them, or has not been for a while.
+    /// The nodes on which evictions free capacity for a pod. If any exist, the ledger keeps capacity in their unit
+    /// until the pod is nominated for one of the nodes, or its time for a nomination has ended.
     ///
-    /// The list contains only nodes of the best unit; of equally good units, those of the one with the fewest
-    /// violations. A full unit takes the pod only if enough of the victims are counted there, in the same group.
+    /// The list contains only nodes of the best unit; of equally good units, the one with the fewest violations. A full
+    /// unit accepts the pod only if enough of the victims are counted in it, in the same group.
     pub fn preempt(
         &mut self,
         pod: &Identity,
@@ -131,7 +132,7 @@ impl Ledger {
         ranked.collect()
     }
 
-    /// Whether a unit would take the pod without the holds of other pods, which might never be bound.
+    /// Whether a unit would accept the pod without the holds of other pods. These might never be bound.
     fn is_held_by_others(
         &self,
         id: PodId,
@@ -148,7 +149,7 @@ impl Ledger {
         })
     }
 
-    /// The victims on a node that are counted in a unit and group, and make room for no other pod.
+    /// The victims on a node that are counted in a unit and group, and that free capacity for no other pod.
     fn victims_in(&self, at: CountedIn, id: PodId, node: NodeId, victims: &[&str]) -> Vec<PodId> {
         let on_node = self.nodes.get(node).map(|node| node.pods.iter());
         let is_victim = |pod: &PodId| {
@@ -162,7 +163,7 @@ impl Ledger {
     }
 }
 
-/// Whether evictions on the nodes of a unit help: whether the unit is full, and which victims make room then.
+/// Whether evictions on the nodes of a unit help: whether the unit is full, and the victims that then free capacity.
 fn helps(
     verdicts: &Verdicts<'_>,
     unit_index: UnitIndex,
@@ -184,7 +185,7 @@ fn helps(
     let victims = counted();
     let unit_usage: &UnitUsage = verdicts.group.unit_usage(unit_index);
     let used = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index)) as usize;
-    // Of a unit over its cap, the excess and one more must go.
+    // In a unit over its cap, the excess pods and one more pod must be evicted.
     let has_room_then = !victims.is_empty() && used.saturating_sub(victims.len()) < max as usize;
     has_room_then.then_some((true, victims))
 }

@@ -1,5 +1,5 @@
-//! A policy with all objects that its selectors select, evaluated before the ledger is locked: a policy may have
-//! thousands of requirements, and a scheduler waits for the ledger.
+//! A policy with the results of its selectors, evaluated before the ledger is locked: a policy may contain thousands of
+//! requirements, and a scheduler waits for the ledger.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use crate::Labels;
 use crate::units::ResourcePolicy;
 use crate::units::slots::{ShapeId, SlotId as _};
 
-/// The labels of all nodes, and those of the pods of a namespace, as a ledger has them at one instant.
+/// The labels of all nodes and of the pods of a namespace, in a ledger at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct LabelSnapshot {
     nodes: Vec<Option<Labels>>,
     pods: Vec<(ShapeId, Labels)>,
 }
 
-/// A policy that a ledger takes without evaluating its selectors.
+/// A policy that a ledger accepts without evaluating its selectors.
 #[derive(Clone, Debug)]
 pub struct PreparedPolicy {
     pub(super) policy: Arc<ResourcePolicy>,
     pub(super) selection: Arc<UnitSelection>,
-    /// For each node, its labels and its unit by them.
+    /// The labels and the unit of each node.
     nodes: Vec<(Option<Labels>, UnitIndex)>,
-    /// For pods with the same labels, these labels, and whether the policy selects them.
+    /// For pods with the same labels, these labels, and whether the policy selects the pods.
     pods: BTreeMap<ShapeId, (Labels, bool)>,
 }
 
 impl PreparedPolicy {
-    /// Evaluates the selectors. The ledger evaluates them only where labels have changed by the time that it takes the
+    /// Evaluates the selectors. The ledger evaluates them again only for labels that have changed when it accepts the
     /// policy.
     #[must_use]
     pub fn new(policy: impl Into<Arc<ResourcePolicy>>, labels: &LabelSnapshot) -> PreparedPolicy {

@@ -9,18 +9,18 @@ use crate::few;
 use crate::units::Unit;
 use crate::units::slots::NodeId;
 
-/// The verdict on the nodes of a unit, or on those outside all of them.
+/// The verdict on the nodes of a unit, or on the nodes outside all units.
 pub(in crate::units) struct OnUnit<'v> {
-    /// `None` for the nodes outside.
+    /// The unit; `None` for the nodes outside.
     pub(in crate::units) unit: Option<&'v Unit>,
     pub(in crate::units) verdict: Verdict,
-    /// Whether any of them is a candidate.
+    /// Whether any of the nodes is a candidate.
     pub(in crate::units) is_candidate: bool,
     pub(in crate::units) why: String,
 }
 
 impl FilterOutcome<'_> {
-    /// The reason for which all candidates are refused, if it does not depend on the node.
+    /// The reason that all candidates are refused; `None` if it depends on the node.
     #[must_use]
     pub fn why_refused(&self) -> Option<String> {
         match self {
@@ -41,7 +41,7 @@ impl FilterOutcome<'_> {
 }
 
 impl Verdicts<'_> {
-    /// The verdict on the nodes of each unit, in the order of the policy; last, on those outside all units.
+    /// The verdict on the nodes of each unit, in the order of the policy; last, on the nodes outside all units.
     pub(in crate::units) fn by_unit(&self) -> impl Iterator<Item = OnUnit<'_>> {
         let units = self.usage.policy.units.iter().map(Some).chain([None]);
         let verdicts = self.of_units.iter().copied().chain([self.of_outside]);
@@ -54,7 +54,7 @@ impl Verdicts<'_> {
         })
     }
 
-    /// The reason for the verdict on a node, as a line for users. The same for all nodes of a unit.
+    /// The reason for the verdict on a node, as a line for users. All nodes of a unit have the same reason.
     #[must_use]
     pub fn reason(&self, node: Option<NodeId>) -> String {
         match node {

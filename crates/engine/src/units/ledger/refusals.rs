@@ -1,4 +1,4 @@
-//! The reasons that a binding is not reserved, or must not be posted any more, as text for users.
+//! The reasons that a binding is not reserved, or must not be posted any more, as messages for users.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::{Identity, counted, few};
 pub enum ReserveError {
     /// This ledger does not lead, or is not complete yet.
     NotServing,
-    /// The pod is gone, or a new pod has its name.
+    /// The pod was deleted, or a new pod has its name.
     UnknownPod,
-    /// The node is gone.
+    /// The node was deleted.
     UnknownNode,
-    /// The pod has run to its end, or is being deleted.
+    /// The pod has finished, or is being deleted.
     NotPending,
     /// The pod is on this node already.
     AlreadyBound {
@@ -28,7 +28,7 @@ pub enum ReserveError {
         /// The node.
         node: Arc<str>,
     },
-    /// The reservation no longer exists: the pod has changed since, or it took too long.
+    /// The reservation no longer exists: the pod has changed since, or the binding took too long.
     Withdrawn,
     /// Several policies select the pod.
     Conflict(Box<[Identity]>),
@@ -37,15 +37,15 @@ pub enum ReserveError {
         /// The policy.
         policy: Identity,
     },
-    /// The unit takes no more pods of the group.
+    /// The unit accepts no more pods of the group.
     Full {
         /// The policy.
         policy: Identity,
         /// The name of the unit.
         unit: Arc<str>,
-        /// The number of other pods that are counted in it.
+        /// The number of other pods that are counted in the unit.
         used: u32,
-        /// The number of other pods for which capacity is kept in it, because they evict others.
+        /// The number of other pods for which the unit keeps capacity, because they evict others.
         kept: u32,
         /// The cap of the unit.
         max: u32,
@@ -79,7 +79,7 @@ pub(in crate::units) fn count_of_pods(used: u32, max: Option<u32>) -> String {
     }
 }
 
-/// `, and 2 places are kept for pods that evict others`; nothing without one.
+/// `, and 2 places are kept for pods that evict others`; empty without kept capacity.
 pub(super) fn kept_places(kept: u32) -> String {
     match kept {
         0 => String::new(),
@@ -93,9 +93,9 @@ impl fmt::Display for ReserveError {
         match self {
             Self::NotServing => formatter.write_str("this replica does not decide at the moment"),
             Self::UnknownPod => {
-                formatter.write_str("the pod is gone, or another one has its name by now")
+                formatter.write_str("the pod was deleted, or a new pod has its name")
             }
-            Self::UnknownNode => formatter.write_str("the node is gone"),
+            Self::UnknownNode => formatter.write_str("the node was deleted"),
             Self::NotPending => formatter.write_str("the pod has finished or is being deleted"),
             Self::AlreadyBound { node } => write!(formatter, "the pod is on node {node} already"),
             Self::UnderWay { node } => write!(

@@ -11,23 +11,23 @@ use crate::units::slots::{PodId, PolicyId, ShapeId};
 /// The usage of a policy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PolicyReport {
-    /// Each group that has pods, in the order of its values.
+    /// The usage of each group with pods, in the order of the groups' values.
     pub groups: Vec<GroupReport>,
-    /// The pods it cannot govern because other policies select them as well, by these policies.
+    /// The pods that the policy cannot govern because other policies select them as well, by the other policies.
     pub conflicts: Vec<Conflict>,
-    /// The number of its pods on nodes without a deletion cost, by the kind of their owner, because the owner does
-    /// not use the cost; empty for pods without an owner.
+    /// The number of the policy's pods on nodes without a deletion cost, because the owner does not use the cost, by
+    /// the kind of the owner; the empty kind is for pods without an owner.
     pub without_cost: BTreeMap<Arc<str>, u32>,
-    /// The number of its pods with a deletion cost set by their users, which is kept.
+    /// The number of the policy's pods with a deletion cost set by their users, which is kept.
     pub with_others_cost: u32,
 }
 
 /// The usage of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupReport {
-    /// The labels of the group, in the order of the policy, with the values that its pods have.
+    /// The labels of the group, in the order of the policy, with the values of its pods.
     pub labels: Vec<(Arc<str>, Option<Arc<str>>)>,
-    /// For each unit, in the order of the policy.
+    /// The usage of each unit, in the order of the policy.
     pub units: Vec<UnitCount>,
     /// The number of pods outside all units.
     pub spilled: u32,
@@ -38,9 +38,9 @@ pub struct GroupReport {
 pub struct UnitCount {
     /// The name of the unit.
     pub name: Arc<str>,
-    /// The number of pods in it.
+    /// The number of pods in the unit.
     pub used: u32,
-    /// The number of pods for which capacity is held, because they were sent there or evict others there.
+    /// The number of pods for which capacity is held or kept, because they were sent to the unit or evict others in it.
     pub leased: u32,
     /// The cap of the unit.
     pub max: Option<u32>,
@@ -72,7 +72,7 @@ pub(super) struct CostCounts {
 }
 
 impl UnitCount {
-    /// Whether it has more pods than it may.
+    /// Whether the unit has more pods than its cap.
     #[must_use]
     pub fn is_over_cap(&self) -> bool {
         self.max.is_some_and(|max| self.used > max)
@@ -85,7 +85,7 @@ impl Ledger {
     pub fn report(&self, policy: &Identity) -> Option<PolicyReport> {
         let id = self.policy(policy)?;
         let usage = &self.usages[id];
-        // Counted before any policy is named: as many sets of labels may conflict as there are pods.
+        // Counted before any policy is named: the number of conflicting label sets may equal the number of pods.
         let mut conflicts: BTreeMap<Vec<PolicyId>, (ShapeId, usize)> = BTreeMap::new();
         for id in &usage.conflicts {
             let shape = &self.shapes[*id];

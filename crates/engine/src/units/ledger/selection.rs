@@ -1,8 +1,8 @@
-//! The unit of a policy that a node is in, from one lookup for each of its labels: a policy may have thousands of
-//! requirements, and there are thousands of nodes.
+//! The unit of a policy that contains a node, by one lookup for each label of the node: a policy may contain thousands
+//! of requirements, and a cluster thousands of nodes.
 //!
-//! Each unit is a bit, the best unit the lowest one. For each key and value, the units that accept it are recorded. A
-//! node is in the lowest of the units that accept all of its labels, and the absence of the others.
+//! Each unit is a bit, and the best unit is the lowest bit. For each key and value, the units that accept it are
+//! recorded. A node is in the lowest of the units that accept all of its labels, and the absence of all other keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::usage::UnitIndex;
 use crate::units::Unit;
 use crate::{Labels, ValueRequirement};
 
-/// As many units as a policy has, and more: one bit each.
+/// A set of units, one bit each; a policy has at most 64 units.
 type Units = u64;
 
 /// The units of a policy, by their requirements.
@@ -19,9 +19,9 @@ type Units = u64;
 pub(super) struct UnitSelection {
     /// For each bit, the index of the unit.
     unit_indexes: Vec<UnitIndex>,
-    /// Each key that any unit requires something of, with its index among them.
+    /// Each key with a requirement of any unit, and its index.
     keys: BTreeMap<Arc<str>, usize>,
-    /// For each key, the units that accept a node without it.
+    /// For each key, the units that accept a node without the key.
     without: Vec<Units>,
     /// For each key, the units that accept a value.
     values: Vec<OfValues>,
@@ -65,9 +65,9 @@ impl UnitSelection {
         selection
     }
 
-    /// Takes a unit out wherever it does not accept a value, or that there is none.
+    /// Clears the bit of a unit for each value, and for each absence of a key, that the unit does not accept.
     fn require(&mut self, unit: Units, of: &Unit) {
-        // The values that all requirements of a key accept, if only certain ones are.
+        // The values that all requirements of a key accept, if they name certain values.
         let mut only: BTreeMap<usize, BTreeSet<&Arc<str>>> = BTreeMap::new();
         for requirement in of.nodes.requirements() {
             let Some(key) = self.keys.get(&requirement.key).copied() else { continue };
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_of_a_node_is_the_one_that_its_selectors_say() {
+    fn the_selectors_of_units_determine_the_unit_of_a_node() {
         let (mut inside, mut outside) = (0, 0);
         for seed in 0..1_000 {
             let mut rng = Rng::with_seed(seed);

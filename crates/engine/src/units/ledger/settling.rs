@@ -1,9 +1,9 @@
 //! The outcome of a binding.
 //!
 //! A binding is resolved when the API server has refused it for good, or when the pod has been observed. The pod is
-//! then on a node, gone, or without a node at a later version than the precondition of the binding. A missing
-//! response proves nothing: the binding might have been applied, or might still be. In that case a read resolves it,
-//! if the read starts after the last instant at which the request could be in progress.
+//! then on a node, deleted, or without a node at a later version than the precondition of the binding. A missing
+//! response proves nothing: the binding might have been applied, or might still be applied. In that case a read
+//! resolves the binding, if it starts after the last instant at which the request could be in progress.
 
 use super::Ledger;
 use super::binds::ReservationId;
@@ -33,8 +33,8 @@ pub struct UnsettledBinding {
 }
 
 impl Ledger {
-    /// Settles a binding by the response of the API server. Without a response, or if the pod has not been seen since
-    /// it was bound, the reservation stays.
+    /// Settles a binding by the response of the API server. Without a response, or if the bound pod has not been
+    /// observed, the reservation stays.
     pub fn settle(&mut self, id: ReservationId, outcome: BindOutcome) {
         if outcome == BindOutcome::Failed
             && let Some(pod) = self.reserved_pod(id)
@@ -43,7 +43,7 @@ impl Ledger {
         }
     }
 
-    /// The bindings that should have ended by now and have not been seen. Each is settled by reading its pod.
+    /// The unobserved bindings whose deadline has passed. A read of the pod settles each binding.
     pub fn unsettled(&self, now: Elapsed) -> impl Iterator<Item = UnsettledBinding> {
         self.reservations.ended(now).map(|(number, it)| UnsettledBinding {
             id: ReservationId { generation: it.generation, number },
@@ -57,8 +57,8 @@ impl Ledger {
         self.reservations.next_end()
     }
 
-    /// The pod of a binding as the API server has it, by a quorum read of our own that was begun at that instant; `None` if
-    /// it has none of this name. Whether that settles the binding.
+    /// Settles a binding by a quorum read of its pod that started at `begun_at`; `None` if the pod does not exist. Returns
+    /// whether the read settles the binding.
     pub fn settle_by_read(
         &mut self,
         id: ReservationId,
@@ -81,7 +81,7 @@ impl Ledger {
         is_unbound
     }
 
-    /// Drops the bindings that cannot be in progress any more, and whose outcome is in a complete list.
+    /// Removes the bindings that cannot be in progress any more, and whose outcome is in a complete list.
     pub(super) fn drop_ended_reservations(&mut self, listed_at: Elapsed) {
         let ended_pods: Vec<PodId> =
             self.reservations.ended(listed_at).map(|(_, reservation)| reservation.pod).collect();
@@ -90,7 +90,7 @@ impl Ledger {
         }
     }
 
-    /// A pod was not bound, and its permit is free. If its scheduler received the response that this binding must be
+    /// Frees the permit of a pod that was not bound. If its scheduler received the response that this binding must be
     /// resolved first, the pod is requeued now.
     pub(super) fn return_permit(&mut self, pod: PodId) {
         let is_put_off = self.take_reservation(pod).is_some_and(|it| it.is_put_off);

@@ -1,5 +1,5 @@
-//! The usage of one policy: by group, and in it by unit. Each unit with a cap also keeps the order in which its pods
-//! were bound, and so which of them are over the cap.
+//! The usage of one policy: by group, and in each group by unit. Each unit with a cap also keeps the order in which its
+//! pods were bound, and so the pods over the cap.
 //!
 //! `allocations` determines the entry in which a pod is counted.
 
@@ -17,7 +17,7 @@ use super::selection::UnitSelection;
 use super::waiting::Queue;
 use crate::{Identity, Labels};
 
-/// The values of the labels that pods are grouped by, in the order of the policy. A label that a pod lacks is a value of
+/// The values of the labels by which pods are grouped, in the order of the policy. The absence of a label is a value of
 /// its own.
 pub(super) type GroupKey = Box<[Option<Arc<str>>]>;
 
@@ -29,30 +29,30 @@ impl UnitIndex {
     pub(crate) const FIRST: UnitIndex = UnitIndex(0);
     pub(crate) const OUTSIDE: UnitIndex = UnitIndex(u16::MAX);
 
-    /// An object has no room for as many units as there are numbers.
+    /// Creates an index; an object cannot contain as many units as the number type allows.
     pub(crate) fn new(unit_index: Option<usize>) -> UnitIndex {
         unit_index
             .and_then(|unit_index| u16::try_from(unit_index).ok())
             .map_or(Self::OUTSIDE, UnitIndex)
     }
 
-    /// `None` outside all units.
+    /// The index; `None` outside all units.
     pub(crate) fn index(self) -> Option<usize> {
         (self != Self::OUTSIDE).then_some(usize::from(self.0))
     }
 }
 
-/// A policy, and the counts under it.
+/// A policy, and its counts.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyUsage {
     pub(super) identity: Identity,
     pub(super) policy: Arc<ResourcePolicy>,
     selection: Arc<UnitSelection>,
-    /// The version of its object.
+    /// The version of the policy's object.
     pub(super) version: Option<u64>,
-    /// Pods, by their labels, that others select as well.
+    /// Pods, by their labels, that other policies select as well.
     pub(super) conflicts: BTreeSet<ShapeId>,
-    /// The number of its pods with each cost that another field manager has set.
+    /// The number of the policy's pods with each cost that another field manager has set.
     pub(super) costs: CostCounts,
     /// The unit of each node, so that no selector is read while a pod is scheduled.
     unit_of_node: Vec<UnitIndex>,
@@ -64,13 +64,13 @@ pub(super) struct PolicyUsage {
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) key: GroupKey,
-    /// The number of different sets of labels that belong to it.
+    /// The number of different sets of labels that belong to the group.
     shapes: u32,
     /// One entry for each unit with a count, so that many groups of many units need little memory.
     units: BTreeMap<UnitIndex, UnitUsage>,
     /// The number of pods outside all units.
     pub(super) spilled: u32,
-    /// Its refused pods, which are pending.
+    /// The pending pods of the group that were refused.
     pub(super) queue: Queue,
 }
 
@@ -81,18 +81,18 @@ pub(super) struct UnitUsage {
     pub(super) leased: u32,
     /// The capacity that is kept for pods that evict others.
     kept: BTreeSet<Turn>,
-    /// With a cap: the first pods, as many as it allows.
+    /// With a cap: the first pods, up to the cap.
     within: BTreeSet<Rank>,
-    /// With a cap: the other ones.
+    /// With a cap: the pods over the cap.
     over: BTreeSet<Rank>,
 }
 
-/// The instant of a pod's binding. Pods that are being bound come after all bound pods.
+/// The instant of a pod's binding. Pods that are being bound follow all bound pods.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum BoundSince {
-    /// The instant in the API server; pods without one come first.
+    /// The instant in the API server. Pods without an instant come first.
     Bound(Option<Timestamp>),
-    /// By the number of its reservation.
+    /// The number of the reservation.
     BeingBound(u64),
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Rank {
     pub(super) pod: PodId,
 }
 
-/// A pod that has become over a cap, or no longer is.
+/// A pod that is newly over a cap, or no longer over it.
 pub(super) struct Crossing {
     pub(super) rank: Rank,
     pub(super) is_over: bool,
@@ -147,14 +147,13 @@ impl PolicyUsage {
         &self.unit_of_node
     }
 
-    /// Assigns a node to a unit by its labels; `None` for those of an unknown node. Whether the unit differs from the
-    /// previous one.
+    /// Assigns a node to a unit by its labels; `None` for an unknown node. Returns whether the unit has changed.
     pub(super) fn place_node(&mut self, node: NodeId, labels: Option<&Labels>) -> bool {
         let unit_index = labels.map_or(UnitIndex::OUTSIDE, |labels| self.selection.unit_of(labels));
         self.set_unit_of(node, unit_index)
     }
 
-    /// Notes the unit of a node. Whether it was in another one.
+    /// Records the unit of a node. Returns whether it has changed.
     pub(super) fn set_unit_of(&mut self, node: NodeId, unit_index: UnitIndex) -> bool {
         if self.unit_of_node.len() <= node.index() {
             self.unit_of_node.resize(node.index() + 1, UnitIndex::OUTSIDE);
@@ -182,7 +181,7 @@ impl PolicyUsage {
         if parts.is_empty() { String::new() } else { format!(" {}", parts.join(" and ")) }
     }
 
-    /// The group of pods with these labels. It exists until it is left as often as it was joined.
+    /// Adds pods with these labels to their group. The group exists until it is left as often as it was joined.
     pub(super) fn join_group(&mut self, labels: &Labels) -> GroupId {
         let key = self.key_of(labels);
         if let Some(id) = self.group_ids.get(&key) {
@@ -201,7 +200,7 @@ impl PolicyUsage {
         id
     }
 
-    /// Whether the group is gone.
+    /// Leaves a group. Returns whether the group no longer exists.
     pub(super) fn leave_group(&mut self, group: GroupId) -> bool {
         let group_usage = &mut self.groups[group];
         group_usage.shapes -= 1;
@@ -344,13 +343,13 @@ impl Group {
 }
 
 impl UnitUsage {
-    /// The number of pods for which capacity is kept; for a pod that is one of them, the number before it.
+    /// The number of pods for which capacity is kept; for one of these pods, the number of preceding ones.
     pub(super) fn kept(&self, own: Option<Turn>) -> u32 {
         let count = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// The pods over the cap from this rank on, in the order in which they were bound.
+    /// The pods over the cap from this rank on, in the order of their binding.
     pub(super) fn over_from(&self, first: &Rank) -> impl Iterator<Item = PodId> {
         self.over.range(first..).map(|rank| rank.pod)
     }
@@ -360,7 +359,7 @@ impl UnitUsage {
         self.over.range(..rank).next_back().map(|rank| rank.pod)
     }
 
-    /// Moves pods between within and over until there are as many within as the cap allows, the first ones.
+    /// Moves pods between within and over until the first pods, up to the cap, are within.
     fn balance(&mut self, max: u32) -> Vec<Crossing> {
         let max = max as usize;
         let mut crossings = Vec::new();

@@ -1,7 +1,7 @@
 //! The destinations of a pod: the candidate nodes that it may use, in the order of the units, and the reasons against
-//! the others.
+//! the other candidates.
 //!
-//! The scheduler decides which nodes fit otherwise, and sends a request with only those nodes.
+//! The scheduler checks all other conditions, and sends a request with only the nodes that meet these.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, SlotId as _};
 use crate::units::{Elapsed, Strategy, Unit};
 
-/// The highest score of a node.
-const HIGHEST_SCORE: i64 = 10;
+/// The maximum score of a node.
+const MAX_SCORE: i64 = 10;
 
 /// The destinations of a pod.
 #[derive(Debug)]
 pub enum FilterOutcome<'l> {
     /// This ledger does not lead, or is not complete yet.
     NotServing,
-    /// The pod with this UID is unknown: it must be read first, and might be gone then.
+    /// The pod with this UID is unknown. The caller must read it first, and it might be deleted.
     UnknownPod,
-    /// To all nodes, since no policy governs it.
+    /// All nodes, because no policy governs the pod.
     Untouched,
-    /// To none: several policies select it.
+    /// No nodes: several policies select the pod.
     Conflict(Box<[Identity]>),
-    /// To none: it is on a node, or being bound to one, or needs none any more.
+    /// No nodes: the pod is on a node, is being bound to one, or needs none any more.
     NotPending,
     /// The verdict depends on the node.
     ByNode(Verdicts<'l>),
@@ -35,13 +35,13 @@ pub enum FilterOutcome<'l> {
 /// Whether a pod may go to a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
-    /// The pod may go there.
+    /// The pod may use the node.
     Chosen,
     /// Other candidates are in better units with free capacity.
     Lower,
-    /// The unit of the node takes no more pods of the group.
+    /// The unit of the node accepts no more pods of the group.
     Full,
-    /// The unit of the node takes none at all.
+    /// The unit of the node accepts no pods at all.
     Closed,
     /// The node is in no unit, and the policy requires one.
     Outside,
@@ -54,27 +54,27 @@ pub enum Verdict {
 pub struct Verdicts<'l> {
     pub(super) usage: &'l PolicyUsage,
     pub(super) group: &'l Group,
-    /// For each unit.
+    /// The verdict on each unit.
     pub(super) of_units: Box<[Verdict]>,
     pub(super) of_outside: Verdict,
-    /// The units that were chosen; empty if none was.
+    /// The chosen units; empty if no unit was chosen.
     pub(super) chosen: Vec<usize>,
-    /// Of which units nodes are candidates; last, whether any outside all units is.
+    /// Whether each unit contains candidates; last, whether candidates are outside all units.
     pub(super) is_candidate: Vec<bool>,
     pub(super) own: HeldCapacity,
 }
 
-/// The capacity that the pod itself holds.
+/// The capacity that the pod itself uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeldCapacity {
-    /// The unit in which it has a lease.
+    /// The unit in which the pod has a lease.
     leased: Option<usize>,
-    /// The unit in which capacity is kept for it, because it evicts others.
+    /// The unit that keeps capacity for the pod, because the pod evicts others.
     kept: Option<(usize, Turn)>,
 }
 
 impl Verdict {
-    /// Whether nothing that a scheduler could evict would change it.
+    /// Whether no eviction can change the verdict.
     #[must_use]
     pub fn is_unresolvable(self) -> bool {
         match self {
@@ -86,7 +86,7 @@ impl Verdict {
 
 impl Ledger {
     /// The verdicts on the candidates. The method changes nothing, and works whether or not this ledger decides.
-    /// Callers must not pass a pod whose binding is not settled.
+    /// Callers must not pass a pod with an unsettled binding.
     #[must_use]
     pub fn verdicts(
         &self,
@@ -108,8 +108,8 @@ impl Ledger {
         }
     }
 
-    /// The same for the request of a scheduler: the chosen node is leased for a while, and a refused pod is queued to
-    /// be requeued. Unknown nodes are omitted from the candidates.
+    /// The verdicts for a scheduler's request. The ledger leases the chosen node for a limited time, or queues a
+    /// refused pod to be requeued. Unknown nodes are omitted from the candidates.
     ///
     /// A pod that is unknown by this UID must be read first.
     pub fn filter(
@@ -161,7 +161,7 @@ impl Ledger {
         self.end_waking(id);
     }
 
-    /// The verdicts for a pod, or for one that is not there yet.
+    /// The verdicts for a pod, or for a pod that does not exist yet.
     pub(super) fn verdicts_under(
         &self,
         pod: Option<PodId>,
@@ -173,7 +173,8 @@ impl Ledger {
         let usage = &self.usages[policy];
         let group = &usage.groups[group];
         let units = &usage.policy.units;
-        // Small, and in one piece: this is run over for every candidate. The last one is for nodes outside all units.
+        // Small and in one allocation, because the loop reads it for every candidate. The last entry is for nodes
+        // outside all units.
         let mut is_candidate = vec![false; units.len() + 1];
         let units_of_nodes = usage.units_of_nodes();
         for node in candidates {
@@ -188,7 +189,7 @@ impl Ledger {
             {
                 Verdict::Full
             }
-            // Until the best priority is known.
+            // `Lower` until the best priority is known.
             Some(_) | None => Verdict::Lower,
         };
         let mut of_units: Box<[Verdict]> =
@@ -216,7 +217,7 @@ impl Ledger {
     }
 
     /// The scores of the candidates of a pod, in their order: by the priority of their units, the best 10. Without a
-    /// policy all are 0.
+    /// policy, all scores are 0.
     pub fn scores(
         &self,
         pod: &Identity,
@@ -236,15 +237,15 @@ impl Ledger {
         let least = i64::from(usage.policy.strategy == Strategy::Prefer);
         let score = |unit: Option<&Unit>| {
             let Some(unit) = unit else { return 0 };
-            let normalized = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
-            u8::try_from(normalized.clamp(least, HIGHEST_SCORE)).unwrap_or(0)
+            let normalized = (raw(unit) * MAX_SCORE).checked_div(highest).unwrap_or(0);
+            u8::try_from(normalized.clamp(least, MAX_SCORE)).unwrap_or(0)
         };
         Ok(units.into_iter().map(score).collect())
     }
 }
 
 impl Verdicts<'_> {
-    /// The verdict on a candidate; `None` stands for an unknown node.
+    /// The verdict on a candidate; `None` represents an unknown node.
     #[must_use]
     pub fn get(&self, node: Option<NodeId>) -> Verdict {
         let Some(node) = node else { return Verdict::UnknownNode };
@@ -260,20 +261,20 @@ impl Verdicts<'_> {
         &self.usage.identity
     }
 
-    /// Whether there is a candidate that the pod may go to.
+    /// Whether any candidate is chosen.
     fn has_chosen(&self) -> bool {
         let is_outside = self.is_candidate.last() == Some(&true);
         !self.chosen.is_empty() || is_outside && self.of_outside == Verdict::Chosen
     }
 
-    /// The number of the reason of a node: nodes with the same number have the same one.
+    /// The number of a node's reason: nodes with the same number have the same reason.
     #[must_use]
     pub fn reason_of(&self, node: NodeId) -> usize {
         self.usage.unit_of(node).index().unwrap_or(self.of_units.len())
     }
 
-    /// The unit to lease capacity in: the chosen capped one with the most free capacity, unless a chosen unit has no
-    /// cap.
+    /// The unit in which to lease capacity: the chosen capped one with the most free capacity, unless a chosen unit has
+    /// no cap.
     fn unit_to_lease(&self) -> Option<UnitIndex> {
         let unit = |index: usize| &self.usage.policy.units[index];
         if self.chosen.iter().any(|index| unit(*index).max.is_none()) {
@@ -306,7 +307,7 @@ impl Ledger {
 }
 
 impl HeldCapacity {
-    /// The capacity of a unit that is kept for other pods that evict others, and precede the pod.
+    /// The number of permits of a unit that are kept for other pods that evict others and precede this pod.
     pub(super) fn kept_ahead(&self, unit_usage: &UnitUsage, unit: usize) -> u32 {
         unit_usage.kept(self.kept.filter(|(own, _)| *own == unit).map(|(_, turn)| turn))
     }

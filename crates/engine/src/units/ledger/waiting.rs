@@ -1,9 +1,9 @@
-//! Pods that were refused, and which of them to requeue when that may have changed.
+//! Refused pods, and the pods to requeue when a refusal may have changed.
 //!
-//! A scheduler retries a pod when it sees a change, but it does not see policies, nor an event before the ledger
-//! does. So every change that may free capacity requeues the pods that are pending at that time, each once. Those
-//! refused longest ago come first, no more at a time than there is free capacity for. The next ones follow when these
-//! have been tried again, or have not been for too long.
+//! A scheduler retries a pod when it observes a change. However, it does not observe policies, and may observe an event
+//! before the ledger does. So every change that may free capacity requeues the pods that are pending at that time, each
+//! once. The pods that were refused longest ago come first, in numbers up to the free capacity. The next pods follow
+//! after these have been tried, or after a timeout.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 use crate::units::{Elapsed, ResourcePolicy, Strategy};
 
-/// The time that other pods wait for a requeued pod to be tried.
+/// The maximum time that other pods wait for a requeued pod to be tried.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(30);
 
 /// The number of pods that are requeued together for free capacity of unknown size.
@@ -25,7 +25,7 @@ const AT_A_TIME: u32 = 100;
 #[derive(Clone, Debug, Default)]
 pub(super) struct RefusedPods {
     next: u64,
-    /// Pods to requeue with or without free capacity: no policy governs them any more, or they were not bound.
+    /// Pods to requeue with or without free capacity: no policy governs them any more, or their binding failed.
     at_once: BTreeMap<u64, PodId>,
     /// The groups that may have pods to requeue.
     changed: BTreeSet<(PolicyId, GroupId)>,
@@ -39,7 +39,7 @@ pub(super) struct Queue {
     refused: BTreeMap<u64, PodId>,
     /// Pods with a smaller number are called.
     called_before: u64,
-    /// Whether they are called for free capacity of unknown size.
+    /// Whether the call is for free capacity of unknown size.
     is_open: bool,
     /// The number of pods that were requeued and have not been tried yet.
     woken: u32,
@@ -63,7 +63,7 @@ impl Queue {
         self.refused.is_empty()
     }
 
-    /// Calls all refused pods with numbers up to this one.
+    /// Calls all refused pods with numbers up to `up_to`.
     fn call(&mut self, up_to: u64, is_open: bool) {
         self.called_before = up_to + 1;
         self.is_open |= is_open;
@@ -72,7 +72,7 @@ impl Queue {
     /// The called pods to requeue, for this number of permits.
     fn next(&mut self, permits: u32) -> Vec<PodId> {
         let permits = if self.is_open { permits.max(AT_A_TIME) } else { permits };
-        // Pods that are never tried do not block the others.
+        // Pods that the scheduler never tries do not block the others.
         let at_a_time = if permits == 0 { 0 } else { permits.saturating_add(self.silent) };
         let most = at_a_time.saturating_sub(self.woken) as usize;
         let mut called = self.refused.range(..self.called_before).map(|(_, pod)| *pod);
@@ -85,8 +85,8 @@ impl Queue {
 }
 
 impl Ledger {
-    /// The pods that a change has made schedulable since the last call, for their scheduler to retry: refused pods
-    /// with free capacity now, or that no policy governs any more. None while this ledger does not decide.
+    /// The pods that a change has made schedulable since the last call, for their scheduler to retry: refused pods with
+    /// free capacity now, or that no policy governs any more. Empty while this ledger does not decide.
     pub fn wake(&mut self, now: Elapsed) -> Vec<Identity> {
         if !self.is_serving() {
             return Vec::new();
@@ -115,13 +115,13 @@ impl Ledger {
         names
     }
 
-    /// Whether a scheduler has yet to find a node for a pod.
+    /// Whether a scheduler must still find a node for a pod.
     #[must_use]
     pub fn is_to_be_scheduled(&self, pod: &Identity) -> bool {
         self.pod_ids.get(pod).is_some_and(|id| self.is_pending(*id))
     }
 
-    /// The caller failed to requeue a pod: it is returned again.
+    /// Returns a pod again, because the caller failed to requeue it.
     pub fn wake_again(&mut self, pod: &Identity) {
         let Some(id) = self.pod_ids.get(pod).copied() else { return };
         if self.is_pending(id) {
@@ -138,7 +138,7 @@ impl Ledger {
         ends.chain(self.next_unnominated()).min()
     }
 
-    /// The permits of a group that no pod is on the way to, in units with a cap.
+    /// The permits of a group that are neither used nor held nor kept, in units with a cap.
     fn free_permits(&self, policy: PolicyId, group: GroupId) -> u32 {
         let usage = &self.usages[policy];
         let units = &usage.policy.units;
@@ -153,12 +153,12 @@ impl Ledger {
         free_capacities.fold(0, u32::saturating_add)
     }
 
-    /// Pods of a group are no longer counted, or a cap was raised.
+    /// Requeues pods of a group because some are no longer counted, or a cap was raised.
     pub(super) fn wake_for_room(&mut self, policy: PolicyId, group: GroupId) {
         self.call(policy, group, false);
     }
 
-    /// A node is new, or in another unit than before.
+    /// Requeues pods because a node is new, or has changed its unit.
     pub(super) fn wake_for_node(&mut self, policy: PolicyId, node: NodeId) {
         let usage = &self.usages[policy];
         let is_open = match usage.unit(usage.unit_of(node)) {
@@ -172,7 +172,7 @@ impl Ledger {
         }
     }
 
-    /// Capacity is no longer kept, or a requeued pod was tried: the next called pods may be requeued.
+    /// Requeues the next called pods, because capacity is no longer kept or a requeued pod was tried.
     pub(super) fn wake_further(&mut self, policy: PolicyId, group: GroupId) {
         if !self.usages[policy].groups[group].queue.is_empty() {
             self.waiting.changed.insert((policy, group));
@@ -187,7 +187,7 @@ impl Ledger {
         }
     }
 
-    /// A pod was refused: it comes after all others, and no capacity is kept for it.
+    /// Queues a refused pod after all others. No capacity is kept for it.
     pub(super) fn wait(&mut self, pod: PodId) {
         self.end_lease(pod);
         self.stop_waiting(pod);
@@ -199,7 +199,7 @@ impl Ledger {
         }
     }
 
-    /// Wakes a pod at the next call, whether or not there is room.
+    /// Requeues a pod at the next call, with or without free capacity.
     pub(super) fn wake_at_once(&mut self, pod: PodId) {
         self.stop_waiting(pod);
         let number = self.waiting.number();
@@ -207,8 +207,8 @@ impl Ledger {
         self.waiting.at_once.insert(number, pod);
     }
 
-    /// A ledger that has just acquired leadership has no refusals of its own. Pods are queued whose condition reports
-    /// a refusal of an earlier term.
+    /// Queues pods whose condition reports a refusal of an earlier term: a ledger that has just acquired leadership has
+    /// no refusals of its own.
     pub(super) fn queue_refused_pods(&mut self) {
         let refused = self.pods.iter().filter(|(id, slot)| slot.is_refused && self.is_pending(*id));
         let mut refused: Vec<(Option<Timestamp>, Identity, PodId)> =
@@ -229,7 +229,7 @@ impl Ledger {
         }
     }
 
-    /// Removes a refused pod from its queue, because its queue might change.
+    /// Removes a refused pod from its queue before a change that may affect the queue.
     pub(super) fn suspend_waiting(&mut self, pod: PodId) {
         self.end_waking(pod);
         if let Some(number) = self.pods[pod].waiting
@@ -239,7 +239,7 @@ impl Ledger {
         }
     }
 
-    /// Puts it back, into the queue that is the right one now.
+    /// Returns a removed pod to the queue that is now the right one.
     pub(super) fn resume_waiting(&mut self, pod: PodId) {
         let Some(number) = self.pods[pod].waiting else { return };
         match *self.governing(&self.pods[pod]) {
@@ -252,18 +252,18 @@ impl Ledger {
                 usage.groups[group].queue.refused.insert(number, pod);
                 self.call(policy, group, is_open);
             }
-            // Until the conflict ends.
+            // A conflict lasts until the policies change.
             [_, _, ..] => {}
         }
     }
 
-    /// The queue of the group that a pod is in, if one policy alone governs it.
+    /// The queue of the group of a pod; `None` unless exactly one policy governs it.
     fn queue_of(&mut self, pod: PodId) -> Option<&mut Queue> {
         let [(policy, group)] = *self.governing(&self.pods[pod]) else { return None };
         Some(&mut self.usages[policy].groups[group].queue)
     }
 
-    /// A requeued pod was tried, or the others no longer wait for it.
+    /// Ends the wait for a requeued pod, because it was tried or the wait has timed out.
     pub(super) fn end_waking(&mut self, pod: PodId) {
         let Some(until) = self.pods[pod].woken_until.take() else { return };
         self.waiting.woken.remove(&(until, pod));
@@ -274,8 +274,8 @@ impl Ledger {
         }
     }
 
-    /// Requeued pods that were not tried no longer block the others. Their scheduler has the event, and might still
-    /// try them.
+    /// Ends the wait of other pods for requeued pods that were not tried. Their scheduler has received the event, and
+    /// might still try them.
     fn end_wakings(&mut self, now: Elapsed) {
         while let Some((until, pod)) = self.waiting.woken.first().copied()
             && until <= now
@@ -288,7 +288,7 @@ impl Ledger {
     }
 }
 
-/// Whether a policy has nodes that take any number of pods.
+/// Whether a policy has nodes that accept any number of pods.
 fn has_uncounted_room(policy: &ResourcePolicy) -> bool {
     let is_uncapped = policy.units.iter().any(|unit| unit.max.is_none());
     is_uncapped || policy.strategy == Strategy::Prefer

@@ -9,9 +9,8 @@ use crate::Identity;
 use crate::units::DeletionCost;
 
 impl SchedulingSimulation {
-    /// The pods of a workload beyond a number, in the order of deletion: first those without a node, then those with
-    /// the lowest cost, then the newest. Of a `StatefulSet`, the pods with numbers beyond the desired ones are
-    /// deleted.
+    /// The excess pods of a workload, in the order of deletion: first pods without a node, then those with the lowest
+    /// cost, then the newest. Of a `StatefulSet`, the pods with numbers beyond the desired ones are deleted.
     pub(super) fn first_to_go(&mut self, workload: &Identity, wanted: usize) -> Vec<Identity> {
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         if is_numbered(workload) {
@@ -21,7 +20,7 @@ impl SchedulingSimulation {
         if surplus == 0 {
             return Vec::new();
         }
-        // Pods over a cap are numbered once, and not for each of them.
+        // Ranks the pods over a cap once, and not again for each pod.
         self.ledger.cost_changes();
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         let rank = |identity: &Identity| {
@@ -35,7 +34,7 @@ impl SchedulingSimulation {
         ranked.into_iter().take(surplus).map(|(_, Reverse(pod))| pod).collect()
     }
 
-    /// The deletion cost of a pod once its policy has set it, or that its user has set.
+    /// The deletion cost of a pod: the one that its policy sets, or that its user has set.
     fn cost_of(&self, identity: &Identity) -> i32 {
         match self.ledger.cost_change(identity) {
             Some(change) => change.cost.unwrap_or(0),

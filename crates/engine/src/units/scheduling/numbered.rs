@@ -1,5 +1,5 @@
-//! The pods of a `StatefulSet`, which have consecutive numbers. A lost pod is created again under the same name, once
-//! the previous pod of that name is gone.
+//! The pods of a `StatefulSet`, which have consecutive numbers. A lost pod is created again under the same name, after
+//! the previous pod of that name is deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -7,32 +7,33 @@ use std::ops::Range;
 use super::{Members, Pod};
 use crate::Identity;
 
-/// Whether a workload numbers its pods as Kubernetes does. Those of other projects may leave numbers out.
+/// Whether a workload numbers its pods as Kubernetes does. Similar kinds of other projects may skip numbers.
 pub(super) fn is_numbered(workload: &Identity) -> bool {
     (workload.group(), workload.kind()) == ("apps", "StatefulSet")
 }
 
 impl Members {
-    /// The numbers of the wanted pods.
+    /// The numbers of the desired pods.
     fn numbers(&self, wanted: usize) -> Range<u64> {
         self.first_number..self.first_number.saturating_add(wanted as u64)
     }
 
-    /// Notes the lowest and the highest number, so that a complete range is recognized without a walk over all pods.
+    /// Records the lowest and the highest number, so that a complete range is recognized without an iteration over all
+    /// pods.
     pub(super) fn note_numbers(&mut self) {
         let numbers: Option<Vec<u64>> = self.pods.iter().map(number_of).collect();
         let numbers = numbers.unwrap_or_default();
         self.span = numbers.iter().min().copied().zip(numbers.iter().max().copied());
     }
 
-    /// Whether these numbers exist, and no others.
+    /// Whether exactly these numbers exist.
     pub(super) fn is_complete(
         &self,
         workload: &Identity,
         wanted: usize,
         pods: &BTreeMap<Identity, Pod>,
     ) -> bool {
-        // As many numbers between the first and the last one as there are pods are all of them.
+        // If the count of numbers from the first to the last equals the count of pods, none is missing.
         let range = self.numbers(wanted);
         let is_whole = self.span.is_some_and(|(lowest, highest)| {
             self.pods.len() == wanted
@@ -43,7 +44,7 @@ impl Members {
             || self.beyond(wanted).is_empty() && self.missing(workload, wanted, pods).is_empty()
     }
 
-    /// The pods beyond those numbers, the highest first.
+    /// The pods beyond the desired numbers, the highest number first.
     pub(super) fn beyond(&self, wanted: usize) -> Vec<Identity> {
         let range = self.numbers(wanted);
         let numbered = self.pods.iter().filter_map(|pod| Some((number_of(pod)?, pod)));
@@ -52,7 +53,7 @@ impl Members {
         beyond.into_iter().map(|(_, pod)| pod.clone()).collect()
     }
 
-    /// The names of the missing pods, the lowest number first. A name is free once the pod with that name is gone.
+    /// The names of the missing pods, the lowest number first. A name is free after the pod with that name is deleted.
     pub(super) fn missing(
         &self,
         workload: &Identity,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::Identity;
 use crate::units::{Ledger, Node, NodeId, Resources, Space};
 
-/// The nodes, those together that are in the same unit of every policy.
+/// The nodes in classes. The nodes of a class are in the same unit of every policy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
     policies: Vec<Identity>,
@@ -26,7 +26,8 @@ struct Room {
     free: Free,
 }
 
-/// The free capacity of a node; `None` for a number that it does not state. Negative if it has been given too much.
+/// The free capacity of a node; `None` for a number that the node does not report. Negative if the requests of its pods
+/// exceed the capacity.
 #[derive(Clone, Copy, Debug)]
 struct Free {
     milli_cpu: Option<i128>,
@@ -40,15 +41,15 @@ struct Class {
     /// The unit of each policy; `None` outside all of them.
     units: Vec<Option<usize>>,
     nodes: Vec<usize>,
-    /// By the requests of a pod: the index before which no node has room for it. Discarded when a pod leaves one of
-    /// them.
+    /// For each request of a pod, the index of the first node that may have free capacity. Discarded when a pod leaves
+    /// a node of the class.
     full_before: BTreeMap<Request, usize>,
 }
 
 type Request = (Option<u64>, Option<u64>);
 
 impl Rooms {
-    /// The rooms of the nodes of a ledger.
+    /// Creates the classes from the nodes of a ledger.
     pub(super) fn new<'n>(
         nodes: impl Iterator<Item = (&'n Arc<str>, &'n Node)>,
         ledger: &Ledger,
@@ -81,14 +82,14 @@ impl Rooms {
         rooms
     }
 
-    /// A pod is on a node. An unknown pod frees no capacity.
+    /// Adds the requests of a pod to its node. An unknown pod frees no capacity.
     pub(super) fn take(&mut self, node: &str, requests: Resources) {
         if let Some(index) = self.by_name.get(node) {
             self.nodes[*index].free.change(requests, -1);
         }
     }
 
-    /// A pod is no longer on a node.
+    /// Subtracts the requests of a pod from its node.
     pub(super) fn free(&mut self, node: &str, requests: Resources) {
         if let Some(index) = self.by_name.get(node) {
             let room = &mut self.nodes[*index];
@@ -97,8 +98,8 @@ impl Rooms {
         }
     }
 
-    /// The free capacity of the nodes of each unit of a policy for a pod, in the order of the policy; last, of those
-    /// outside all units.
+    /// The free capacity of the nodes of each unit of a policy for a pod, in the order of the policy; last, of the
+    /// nodes outside all units.
     pub(super) fn spaces(
         &mut self,
         policy: &Identity,
@@ -130,7 +131,7 @@ impl Rooms {
         self.by_id.get(&node).map_or(usize::MAX, |index| self.nodes[*index].class)
     }
 
-    /// The nodes to choose among for a pod: of those with room that are in the same units, the first.
+    /// The candidate nodes for a pod: the first node with free capacity of each class.
     pub(super) fn candidates(&mut self, requests: Resources) -> Vec<NodeId> {
         let request = (requests.milli_cpu, requests.memory);
         let nodes = &self.nodes;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::units::{Node, ResourcePolicy};
 use crate::{LabelSelector, Labels, ValueRequirement};
 
-/// The maximum number of label sets that are tried for a unit. The unit's own selector almost always yields one.
+/// The maximum number of label sets to try for a unit. The unit's own selector almost always yields one.
 const TRIED: usize = 10_000;
 
 /// A value that no policy names.
 const OTHER: &str = "other";
 
-/// The stand-ins of policies, by name. A unit whose nodes all belong to better units has none.
+/// The stand-ins of policies, by name. A unit has none if all nodes that it selects belong to better units.
 pub(super) fn stand_ins<'p>(
     policies: impl Iterator<Item = &'p ResourcePolicy>,
 ) -> BTreeMap<Arc<str>, Node> {
@@ -22,7 +22,7 @@ pub(super) fn stand_ins<'p>(
         labels.extend(unit_indexes.filter_map(|unit_index| labels_in(policy, unit_index)));
     }
     let nodes = (0..).zip(labels).map(|(number, labels): (u32, Labels)| {
-        // No node has such a name.
+        // No real node has such a name.
         (format!("any node with {labels} #{number}").into(), Node { labels, ..Node::default() })
     });
     nodes.collect()
@@ -47,7 +47,7 @@ fn labels_in(policy: &ResourcePolicy, unit_index: Option<usize>) -> Option<Label
             ValueRequirement::Exists | ValueRequirement::DoesNotExist => {}
         }
     }
-    // Only values that the unit itself requires lead to it; any other label is best omitted.
+    // Only values that the unit itself requires can match the unit; any other label is best omitted.
     let keys = named.into_iter().map(|(key, named)| {
         let other = Some(OTHER).filter(|other| !named.contains(other));
         let named_values = named.iter().copied().chain(other).map(Some);
@@ -130,7 +130,7 @@ mod tests {
     fn every_unit_that_can_have_a_node_has_one_and_so_has_the_outside() {
         for units in [
             &[("a=x", 2), ("a=y", 1)][..],
-            // The better one takes part of the other's nodes.
+            // The better unit selects some of the nodes of the other unit.
             &[("a=x", 2), ("a=x|y", 1)],
             &[("a=x,b=z", 2), ("a=x", 1), ("b=z", 1)],
             &[("a", 2), ("!a,b!=z", 1)],

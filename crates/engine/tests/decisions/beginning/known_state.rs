@@ -19,7 +19,7 @@ fn lived(rules: &[Rule], until: Timestamp) -> World {
     scaling.world
 }
 
-/// The same object, with only its creation time known.
+/// The object of these rules, with only its creation time known.
 fn created(rules: &[Rule], at: Timestamp) -> World {
     Scaling::of_autoscaler(2, 5, rules).created(at).world
 }
@@ -34,7 +34,7 @@ fn moves_both() -> [Rule; 2] {
 
 #[test]
 fn the_last_write_of_a_field_is_credited_to_the_rule_that_made_it() {
-    // On the second day its own bound has to be set again, the other one not.
+    // On the second day, the rule sets its own bound again, but not the other bound.
     let world = lived(&moves_both(), tuesday("09:00"));
     let run = Run::beginning(world, tuesday("12:00"));
     let max = run.last_write_of(&autoscaler("shop"), Field::MaxReplicas).unwrap();
@@ -68,7 +68,7 @@ fn a_new_object_does_not_fire_for_the_time_before_it_was_created() {
 }
 
 #[test]
-fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
+fn a_firing_missed_before_the_observation_is_not_applied() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.world.objects.seen_at = Some(monday("09:30"));
@@ -81,7 +81,7 @@ fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
 }
 
 #[test]
-fn a_firing_due_when_the_world_was_seen_is_carried_out_then() {
+fn a_firing_due_at_the_observation_is_applied_then() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.world.objects.seen_at = Some(monday("09:05"));
@@ -92,7 +92,7 @@ fn a_firing_due_when_the_world_was_seen_is_carried_out_then() {
 
 #[test]
 fn a_status_covers_every_policy_of_its_object() {
-    // Only one of two objects has a status; it holds for both.
+    // Only one of two objects has a status; it covers both.
     let mut world = lived(&moves_both(), monday("21:00"));
     let rules = [bounds("night", "0 23 * * *", None, Some(4))];
     let other = PolicyObject::new(checked(autoscaler("shop"), &rules, &[]));
@@ -110,7 +110,7 @@ fn firings_that_are_sure_to_be_repeated_are_skipped() {
         [bounds("both", "0 8 * * *", Some(2), Some(9)), bounds("low", "0 20 * * *", Some(3), None)];
     let world = lived(&rules, monday("09:00"));
     let run = Run::beginning(world, instant("2027-03-02T12:00:00Z"));
-    // One round of both bounds, and the one before, which shows the values that the last one found.
+    // One round of both bounds, and the previous round with the values that the last round observed.
     let first_turns: Vec<_> = run.start.first_turns.iter().map(|(_, at)| *at).collect();
     assert_eq!(first_turns, [instant("2027-03-01T08:00:00Z")]);
     assert_eq!(run.effects.len(), 2 + 1 + 2);
@@ -130,7 +130,7 @@ fn an_invalid_policy_has_no_first_turn_and_affects_no_other() {
 }
 
 #[test]
-fn a_value_changed_since_by_another_writer_is_left_alone() {
+fn a_value_changed_since_by_another_field_manager_is_unchanged() {
     let mut world = lived(&moves_both(), monday("09:00"));
     let live = Autoscaler { min_replicas: Some(1), max_replicas: Some(20) };
     world.objects.autoscalers.insert(autoscaler("shop").identity().clone(), live);
@@ -183,7 +183,7 @@ fn a_policy_that_starts_over_fires_from_that_instant() {
 }
 
 #[test]
-fn an_object_goes_on_if_its_rules_have_their_names_and_do_the_same() {
+fn an_object_continues_if_its_rules_have_equal_names_and_effects() {
     let [open, close] = [rule("open", "0 9 * * *", 5), rule("close", "0 20 * * *", 2)];
     let before = Scaling::of_workload(1, &[open.clone(), close.clone()]);
     let continues = |rules: &[Rule]| {

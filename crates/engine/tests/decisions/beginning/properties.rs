@@ -14,7 +14,7 @@ use crate::support::instant;
 use crate::support::property::holds;
 use crate::support::run::{LastWrite, Run, add_rules, object_name};
 
-/// Every firing there is comes again within a week.
+/// Every firing repeats within a week.
 const CRONS: [&str; 10] = [
     "0 8 * * *",
     "0 20 * * *",
@@ -33,9 +33,9 @@ struct Case {
     live: (Option<u32>, Option<u32>),
     /// The rules of each object.
     objects: Vec<Vec<Rule>>,
-    /// Minutes after the earliest beginning.
+    /// Minutes after the earliest start.
     from: i64,
-    /// Minutes after that.
+    /// Minutes after `from`.
     until: i64,
 }
 
@@ -163,7 +163,7 @@ fn furthest(case: &Case, long: &Run, field: Field) -> Option<LastWrite> {
 fn a_replayed_past_ends_in_the_same_state_as_a_long_run() {
     let name = "a_replayed_past_ends_in_the_same_state_as_a_long_run";
     holds(name, 150, cases(), |case| {
-        // Three weeks before: everything has fired more than once.
+        // Three weeks before: every rule has fired more than once.
         let mut long = Run::from_turns_at(case.world(), instant("2026-02-12T00:00:00Z"), &[]);
         long.until(case.from());
         let mut short = Run::beginning(case.world(), case.from());
@@ -260,7 +260,7 @@ fn skipping_firings_that_are_sure_to_be_repeated_changes_nothing() {
         prop_assert_eq!(short.start.replayed, Replayed::default());
         through.until(case.until());
         same(&short, &through, &BOUNDS)?;
-        // And so it is from anywhere between the two.
+        // The same is true of a start at any instant between the two.
         let between = at + SignedDuration::from_mins(between);
         let mut whole = Run::beginning(world, between.min(case.until()));
         whole.until(case.until());

@@ -48,7 +48,7 @@ fn a_field_starts_with_the_value_of_the_last_firing_that_named_it() {
 }
 
 #[test]
-fn a_run_begins_before_the_firing_of_its_first_instant() {
+fn a_run_starts_before_the_firing_of_its_first_instant() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None)];
     let mut run = Run::beginning(world(&rules), instant("2026-03-05T08:00:00Z"));
     let since =
@@ -102,7 +102,7 @@ fn an_unnamed_bound_is_where_the_rule_that_moves_it_furthest_left_it() {
 }
 
 #[test]
-fn of_several_rules_that_move_a_bound_equally_far_the_first_is_credited() {
+fn the_first_of_several_rules_that_move_a_bound_equally_far_is_credited() {
     let high = |name: &str, cron: &str| bounds(name, cron, Some(9), None);
     let rules = [high("a", "0 20 * * *"), high("b", "0 8 * * *")];
     for hour in 0..24 {
@@ -122,7 +122,7 @@ fn a_rule_that_is_always_superseded_moves_no_bound() {
 
 #[test]
 fn a_rule_superseded_on_all_days_but_one_moved_the_other_bound_on_that_day() {
-    // On Sundays no other rule supersedes it; seen from each day of a week.
+    // On Sundays, no later rule supersedes it; tested from each day of a week.
     for (always, on_weekdays) in [("0 * * * *", "0 * * * 1-6"), ("* * * * *", "* * * * 1-6")] {
         let rules =
             [bounds("high", always, Some(9), None), bounds("low", on_weekdays, Some(3), None)];
@@ -145,7 +145,7 @@ fn a_suspended_rule_neither_moves_a_bound_nor_takes_a_place() {
 
 #[test]
 fn a_split_world_starts_like_an_unsplit_one() {
-    // Who moved the bound that no rule names does not depend on where a run begins.
+    // The rule that moved an unnamed bound does not depend on the start of a run.
     let rules =
         [bounds("low", "0 20 * * *", Some(3), None), bounds("high", "0 8 * * *", Some(7), None)];
     let (first, second, end) = ("2026-03-01", "2026-03-04", "2026-03-08");

@@ -1,4 +1,4 @@
-//! From when on a rule fires: a new object, a new rule, a lost memory; and ordinary firings.
+//! The instant from which a rule fires: a new object, a new rule, a lost status; and ordinary firings.
 
 use almanac_engine::cron_scaling::Memory;
 
@@ -44,14 +44,14 @@ fn a_new_object_that_is_seen_too_late_records_what_it_missed() {
 }
 
 #[test]
-fn an_object_from_a_file_begins_when_it_is_first_seen() {
+fn an_object_from_a_file_starts_at_its_first_turn() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     assert!(!scaling.turn(monday("09:04")));
     assert_eq!(scaling.rule_memory("r").handled, monday("09:04"));
 }
 
 #[test]
-fn an_object_created_in_the_future_of_a_clock_that_was_set_back_begins_now() {
+fn an_object_created_after_now_starts_now() {
     let scaling = created("12:00").turned("09:00");
     assert_eq!(scaling.wake_at, Some(monday("09:03")));
 }
@@ -66,14 +66,14 @@ fn an_object_whose_status_could_not_be_read_does_not_fire_for_the_past() {
 }
 
 #[test]
-fn a_firing_at_the_very_instant_of_the_beginning_is_past() {
+fn a_firing_exactly_at_the_start_is_past() {
     let mut scaling = created("09:03");
     assert!(!scaling.turn(monday("09:03")));
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
 }
 
 #[test]
-fn a_restart_without_changes_leaves_the_memory_unchanged() {
+fn a_restart_without_changes_leaves_the_state_unchanged() {
     let mut scaling = hourly().turned("09:03");
     let before = scaling.memory().cloned();
     scaling.restart();

@@ -84,7 +84,7 @@ fn two_due_rules_whose_bounds_cross_end_in_order() {
     };
     let lower = || bounds("lower", "3 * * * *", Some(8), None);
     let upper = || bounds("upper", "3 * * * *", None, Some(4));
-    // The later one keeps its own bound and moves the other's.
+    // The later rule keeps its own bound and moves the other one's bound.
     let (live, histories) = rules(lower(), upper());
     assert_eq!(live, (Some(4), Some(4)));
     assert_eq!(histories, ["09:03:00 superseded by upper", "09:03:00 done min 4 max 4 moved"]);

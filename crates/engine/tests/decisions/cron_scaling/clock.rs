@@ -1,4 +1,4 @@
-//! Clocks that jump: set back, set forward, and the changes of summer time.
+//! Clock changes: a clock that is set back or forward, and summer time.
 
 use almanac_engine::Outcome;
 
@@ -37,7 +37,7 @@ fn an_attempt_in_progress_when_the_clock_is_set_back_resumes_when_its_time_comes
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
 }
 
-/// A month later than the clocks of this file are otherwise.
+/// A month later than the other clocks of this file.
 fn a_month_ahead() -> jiff::Timestamp {
     monday("09:03:02") + seconds(720 * 3600)
 }

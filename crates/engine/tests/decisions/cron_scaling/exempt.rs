@@ -45,7 +45,7 @@ fn an_exempt_target_is_not_changed_and_no_firing_is_missed() {
 }
 
 #[test]
-fn what_fell_due_while_it_was_exempt_is_not_made_up_for() {
+fn a_firing_due_while_exempt_is_never_applied() {
     let mut scaling = hourly();
     mark_target(&mut scaling, true);
     scaling.run_until(monday("12:30"));
@@ -67,9 +67,9 @@ fn a_firing_that_is_being_tried_is_dropped_as_soon_as_it_is_exempt() {
 }
 
 #[test]
-fn everything_in_an_exempt_namespace_is_left_alone() {
+fn objects_in_an_exempt_namespace_are_unchanged() {
     let mut scaling = hourly();
-    scaling.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    scaling.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     scaling.run_until(monday("09:30"));
     assert_eq!(scaling.replicas(), Some(1));
     let [explained] = scaling.explained(monday("09:30")).try_into().unwrap();
@@ -79,7 +79,7 @@ fn everything_in_an_exempt_namespace_is_left_alone() {
 }
 
 #[test]
-fn what_falls_due_while_a_namespace_cannot_be_read_is_carried_out_once_it_can() {
+fn a_firing_due_while_a_namespace_is_unreadable_is_applied_later() {
     let mut scaling = unread("r", "3 * * * *");
     scaling.run_until(monday("09:04"));
     assert_eq!(scaling.replicas(), Some(1));
@@ -96,7 +96,7 @@ fn what_falls_due_while_a_namespace_cannot_be_read_is_carried_out_once_it_can() 
 }
 
 #[test]
-fn what_falls_due_longer_ago_than_may_be_is_missed() {
+fn a_firing_beyond_its_delay_is_missed() {
     let mut scaling = unread("r", "3 * * * *");
     scaling.run_until(monday("11:30"));
     mark_namespace(&mut scaling, NamespaceMark::Absent);
@@ -107,7 +107,7 @@ fn what_falls_due_longer_ago_than_may_be_is_missed() {
 }
 
 #[test]
-fn a_namespace_that_turns_out_to_be_marked_was_so_all_the_time() {
+fn a_namespace_found_exempt_was_exempt_all_the_time() {
     let mut scaling = unread("r", "3 * * * *");
     scaling.run_until(monday("09:04"));
     mark_namespace(&mut scaling, NamespaceMark::Present);
@@ -134,13 +134,13 @@ fn a_rule_that_is_edited_or_added_while_its_namespace_cannot_be_read_counts_from
 }
 
 #[test]
-fn what_is_stopped_in_a_namespace_that_cannot_be_read_is_neither_skipped_nor_recorded() {
+fn a_stop_skips_and_records_nothing_in_an_unreadable_namespace() {
     let mut scaling = unread("r", "3 * * * *");
     scaling.skip_stopped(monday("09:04"), monday("09:04"));
     assert_eq!(scaling.history("r"), Vec::<String>::new());
     mark_namespace(&mut scaling, NamespaceMark::Absent);
     scaling.skip_stopped(monday("09:04"), monday("09:05"));
-    assert_eq!(scaling.history("r").len(), 1, "the stop is recorded once it is known");
+    assert_eq!(scaling.history("r").len(), 1, "the stop is recorded once the exemption is known");
     assert!(!scaling.turn(monday("09:06")));
 }
 

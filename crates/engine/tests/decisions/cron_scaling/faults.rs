@@ -14,7 +14,7 @@ use super::properties::{Close, Decide, Life};
 use super::random::cases;
 use crate::support::{NANOSECOND, seconds};
 
-/// Random lives under a way to decide and to close turns; returns the first violation.
+/// Runs random lives with the given functions to decide and to close turns; returns the first violation.
 fn live(
     decide: Decide<'_>,
     close: Close<'_>,
@@ -38,7 +38,7 @@ fn is_caught(decide: Decide<'_>, use_checker: bool, edits: bool) -> bool {
     live(decide, &|_| {}, use_checker, edits).is_err()
 }
 
-/// A fault in what was decided.
+/// A fault in a decision.
 type Spoil = fn(&mut Decision, Timestamp);
 
 const FAULTY_DECISIONS: [(&str, Spoil); 17] = [
@@ -93,7 +93,7 @@ const FAULTY_DECISIONS: [(&str, Spoil); 17] = [
     }),
 ];
 
-/// A fault in what a turn has come to.
+/// A fault in the result of a turn.
 type SpoilTurn = fn(&mut Turn);
 
 const FAULTY_TURNS: [(&str, SpoilTurn); 9] = [
@@ -120,7 +120,7 @@ fn every_fault_in_the_result_of_a_turn_is_caught() {
     }
 }
 
-/// A fault in how the policy is read.
+/// A fault in the reading of the policy.
 type Misread = fn(&mut CronScaling);
 
 const MISREAD_POLICIES: [(&str, Misread); 5] = [
@@ -210,7 +210,7 @@ fn a_decision_that_writes_an_unreachable_target_is_caught() {
 }
 
 #[test]
-fn a_decision_that_takes_an_unreachable_target_for_missing_is_caught() {
+fn a_decision_that_treats_an_unreachable_target_as_missing_is_caught() {
     let hasty = |input: &Input<'_>, now: Timestamp| {
         let target = match input.target {
             TargetState::Unreachable(_) => TargetState::Missing,
@@ -236,7 +236,7 @@ fn a_decision_that_trusts_a_clock_that_was_ahead_is_caught() {
     assert!(is_caught(&believing, true, true));
 }
 
-/// The lower bound of a rule that is superseded at `now`, if it is above the upper one there is.
+/// The lower bound of a rule that is superseded at `now`, if it is above the current upper bound.
 fn pushing_bound(input: &Input<'_>, decision: &Decision, now: Timestamp) -> Option<u32> {
     let TargetState::Autoscaler(live) = input.target else { return None };
     decision.recorded.iter().find_map(|it| {
@@ -298,8 +298,8 @@ fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
 }
 
 #[test]
-fn the_ledger_alone_catches_firings_carried_out_again_after_a_restart() {
-    // It treats the firings of the last minute as not applied, as if they had not been recorded.
+fn the_ledger_alone_catches_firings_applied_again_after_a_restart() {
+    // The fault treats the firings of the last minute as not applied, as if they had not been recorded.
     let forgetful = |input: &Input<'_>, now: Timestamp| {
         let mut memory = input.memory.cloned();
         if input.target != TargetState::Missing && now.as_second() % 2 == 1 {

@@ -1,4 +1,4 @@
-//! The entries of the histories, and how long they are kept.
+//! The entries of the histories, and their limits.
 
 use almanac_engine::Outcome;
 
@@ -29,7 +29,7 @@ fn each_kind_is_kept_up_to_its_own_limit() {
 }
 
 #[test]
-fn a_lowered_limit_trims_at_once_and_nothing_else_is_done() {
+fn a_lowered_limit_trims_immediately_and_has_no_other_effect() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]).turned("09:05");
     scaling.run_until(monday("09:30"));
     assert_eq!(scaling.history("r").len(), 3);

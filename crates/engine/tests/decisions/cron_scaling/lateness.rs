@@ -32,7 +32,7 @@ fn a_restart_after_a_firing_was_recorded_does_not_fire_again() {
 }
 
 #[test]
-fn a_firing_exactly_as_late_as_allowed_is_carried_out() {
+fn a_firing_exactly_as_late_as_allowed_is_applied() {
     let mut scaling = hourly();
     assert!(scaling.turn(monday("09:08")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 /// A firing, by the name of its rule.
 type Firing = (String, Timestamp);
 
-/// One stretch of a rule's firings that a turn dealt with, and what it recorded of them.
+/// A group of consecutive firings of a rule that a turn handled, with its record.
 struct Stretch {
     rule: String,
     after: Timestamp,
@@ -25,12 +25,12 @@ pub(super) struct Ledger {
     effects: BTreeMap<(Firing, &'static str), u32>,
     records: BTreeMap<Firing, Vec<FiringOutcome>>,
     stretches: Vec<Stretch>,
-    /// The latest instant any turn was taken at.
+    /// The instant of the latest turn.
     pub(super) latest: Option<Timestamp>,
 }
 
 impl Ledger {
-    /// A write was applied: all of its changes belong to one firing.
+    /// Records an applied write: all of its changes belong to one firing.
     pub(super) fn write(&mut self, decided: &Memory, changed: &[&'static str]) {
         for rule in &decided.rules {
             let Some(pending) = &rule.pending else { continue };
@@ -45,7 +45,7 @@ impl Ledger {
         }
     }
 
-    /// Stores the memory after a turn.
+    /// Stores the policy state after a turn.
     pub(super) fn turn(&mut self, before: Option<&Memory>, after: &Memory, now: Timestamp) {
         self.latest = self.latest.max(Some(now));
         for rule in &after.rules {
@@ -98,7 +98,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a turn skipped more firings than its history holds, this one included.
+    /// Whether a turn skipped more firings than its history holds, including this one.
     fn was_beyond_the_history(&self, (rule, at): &Firing) -> bool {
         self.stretches.iter().any(|it| {
             it.rule == *rule

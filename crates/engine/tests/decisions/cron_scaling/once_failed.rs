@@ -1,4 +1,4 @@
-//! Lives that failed once, written out: a seed draws another life once the strategies have changed.
+//! Lives that failed once, written out: a seed draws a different life after the strategies have changed.
 
 use almanac_engine::cron_scaling::decide;
 use jiff::Timestamp;

@@ -209,7 +209,7 @@ impl<'a> Life<'a> {
         }
         let before = self.scaling.memory().cloned();
         let outcomes = self.carry_out(&decision, fate);
-        // A crash leaves of a turn what it has written, and nothing else.
+        // A crash keeps only the writes of a turn.
         let mut world = self.scaling.world.clone();
         let (turn, violations) = close(open, &mut world, &outcomes, now, self.close);
         if self.use_checker {
@@ -263,7 +263,7 @@ impl<'a> Life<'a> {
         }]
     }
 
-    /// Until it wakes there are no actions and no records; then there is one.
+    /// Checks that a policy has no actions and no records until its wake, and a record at its wake.
     fn check_stable_until(&self, wake_at: Option<Timestamp>) -> TestCaseResult {
         let (now, input) = (self.now, self.scaling.input());
         let again = (self.decide)(&input, now);
@@ -289,7 +289,7 @@ impl<'a> Life<'a> {
     }
 }
 
-/// Instants after `from` and before `to`, the last possible one among them.
+/// Instants after `from` and before `to`, including the last possible one.
 fn between(from: Timestamp, to: Timestamp) -> impl Iterator<Item = Timestamp> {
     let length = from.duration_until(to);
     let parts = (1..4).map(move |quarters| from + length / 4 * quarters);
@@ -314,8 +314,8 @@ fn changed_fields(before: [Option<u32>; 3], after: [Option<u32>; 3]) -> Vec<&'st
 }
 
 #[test]
-fn each_firing_is_carried_out_at_most_once_and_recorded_exactly_once() {
-    let name = "each_firing_is_carried_out_at_most_once_and_recorded_exactly_once";
+fn each_firing_is_applied_at_most_once_and_recorded_exactly_once() {
+    let name = "each_firing_is_applied_at_most_once_and_recorded_exactly_once";
     holds(name, 400, cases(false), |case| {
         let mut life = Life::new(&case, &decide);
         life.live(&case.steps)?;

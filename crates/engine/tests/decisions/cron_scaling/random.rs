@@ -1,4 +1,4 @@
-//! Random rules, and random lives of the object that holds them.
+//! Random rules, and random lives of the object that contains them.
 
 use almanac_engine::cron_scaling::{Bounds, DesiredScale};
 use jiff::Timestamp;
@@ -7,21 +7,21 @@ use proptest::prelude::*;
 use crate::support::cron::{Rule, rule};
 use crate::support::instant;
 
-/// The fate of a turn's write, and of the memory that the turn would have kept.
+/// The fate of a turn's write, and of the policy state after the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Done,
-    /// Another writer wrote the same just before.
+    /// Another field manager wrote the same value just before.
     Unchanged,
     Conflict,
     Refused,
     /// The write was not sent.
     Withdrawn,
-    /// The response is lost, and the write was applied.
+    /// The write was applied, and the response was lost.
     UnknownWithEffect,
-    /// The answer is lost, and so is the request.
+    /// The request was lost, so that no response arrived.
     UnknownWithoutEffect,
-    /// The process ends after the write and before anything is recorded.
+    /// The process ends after the write and before it records the turn.
     CrashWithEffect,
     /// The process ends before the write.
     CrashWithoutEffect,
@@ -35,21 +35,21 @@ pub(super) enum Step {
     After(i64, i32, Fate),
     /// The same turn again.
     Again(Fate),
-    /// The clock is set back, by no more than makes it a wrong one, and a turn is taken.
+    /// The clock is set back by less than the maximum skew, and a turn follows.
     Back(i64, Fate),
-    /// The clock was ahead, is put right, and a turn is taken.
+    /// A fast clock is corrected, and a turn follows.
     PutRight(i64, Fate),
-    /// The process ends and another begins.
+    /// The process ends, and a new one starts.
     Restart,
     /// The target is deleted, or exists again unchanged.
     HideOrShowTarget,
     /// The target becomes unreachable, or reachable again.
     LoseOrFindTarget,
-    /// Another writer changes the target.
+    /// Another field manager changes the target.
     Meddle(u32),
     /// A rule is changed, by its index.
     Edit(usize, Rule),
-    /// The rules trade places.
+    /// The rules change their order.
     Reverse,
     /// A rule becomes invalid, or is fixed.
     BreakOrFix(usize),
@@ -65,7 +65,7 @@ pub(super) struct Case {
     pub(super) steps: Vec<Step>,
 }
 
-/// Expressions, and the seconds between two of their firings at least.
+/// Expressions, each with the minimum number of seconds between two firings.
 const CRONS: [(&str, u32); 7] = [
     ("* * * * *", 60),
     ("*/2 * * * *", 120),
@@ -87,7 +87,7 @@ fn settings(scales_bounds: bool) -> BoxedStrategy<DesiredScale> {
         .boxed()
 }
 
-/// A rule; with `limits`, any limits of the histories, else the largest there are.
+/// A rule; with `limits`, any limits of the histories, otherwise the maximum ones.
 fn rules(scales_bounds: bool, limits: bool) -> impl Strategy<Value = Rule> {
     let delays = prop_oneof![Just(0_u32), Just(1), Just(30), Just(59), Just(300), Just(3600)];
     let keeps = if limits { (1..4_u8, 0..4_u8).boxed() } else { Just((32, 32)).boxed() };
@@ -149,7 +149,7 @@ fn steps(scales_bounds: bool, edits: bool) -> BoxedStrategy<Step> {
     .boxed()
 }
 
-/// Cases; with `edits`, the rules change and other field managers write; otherwise neither happens.
+/// Cases; with `edits`, the rules change and other field managers write; otherwise neither does.
 pub(super) fn cases(edits: bool) -> impl Strategy<Value = Case> {
     let starts = prop_oneof![
         // Before the two clock changes in New York, and on an ordinary day.

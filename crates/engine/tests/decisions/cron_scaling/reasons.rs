@@ -30,7 +30,7 @@ fn every_rule_is_explained_as_fired_superseded_not_due_or_suspended() {
 }
 
 #[test]
-fn a_rule_that_is_not_due_says_until_when() {
+fn a_rule_that_is_not_due_names_its_next_firing() {
     let scaling = hourly();
     assert_eq!(explain(&scaling.input(), monday("09:01"))[0].until, Some(monday("09:03")));
 }
@@ -79,7 +79,7 @@ fn failed_attempts_are_counted_in_the_reason_until_the_rule_gives_up() {
 }
 
 #[test]
-fn the_delay_of_a_firing_is_shown_in_whole_seconds() {
+fn the_delay_of_a_firing_is_rendered_in_whole_seconds() {
     let scaling = hourly();
     let late = monday("09:09:26") + jiff::SignedDuration::from_nanos(796_485_599);
     assert_eq!(scaling.explained(late), ["every hour, at minute 3 (UTC): missed by 6m 26s"]);

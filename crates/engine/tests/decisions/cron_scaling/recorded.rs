@@ -1,4 +1,4 @@
-//! The records of a turn: each event once, in order, and which fields were set.
+//! The records of a turn: each event once, in order, and the fields that were set.
 
 use almanac_engine::cron_scaling::{Cause, FiringOutcome, Recorded};
 use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Outcome, Value};
@@ -88,7 +88,7 @@ fn each_failed_attempt_is_recorded_and_none_of_them_sets_anything() {
 }
 
 #[test]
-fn a_rule_that_gives_up_one_firing_and_carries_out_the_next_has_set_its_field_once() {
+fn a_rule_that_gives_up_one_firing_and_applies_the_next_sets_its_field_once() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]).turned("09:05");
     scaling.failed_turn(monday("09:10"), &Outcome::Conflict);
     scaling.turn(monday("09:20"));

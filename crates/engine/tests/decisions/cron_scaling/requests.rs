@@ -1,4 +1,4 @@
-//! The value that rules request for a field, and why they request none.
+//! The value that rules request for a field, or the reason that they request none.
 
 use almanac_engine::{Field, Inactive, Requested, Value};
 use jiff::Timestamp;
@@ -51,7 +51,7 @@ fn a_suspended_rule_requests_nothing() {
 }
 
 #[test]
-fn a_bound_that_was_moved_for_the_other_one_is_not_requested() {
+fn a_bound_that_was_moved_for_the_other_bound_is_not_requested() {
     let rules = [bounds("r", "3 * * * *", Some(6), None)];
     let scaling = Scaling::of_autoscaler(2, 4, &rules).turned("09:00").turned("09:03");
     let expected = fired(6, monday("09:03"), monday("09:03"));

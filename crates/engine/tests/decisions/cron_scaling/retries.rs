@@ -6,8 +6,7 @@ use almanac_engine::{Outcome, World};
 use crate::support::cron::{Scaling, bounds, hourly, rule, workload};
 use crate::support::{NANOSECOND, monday, seconds};
 
-/// Takes the requested turns until `to`, all of which fail; returns how many seconds after the firing they
-/// were.
+/// Runs the requested turns until `to`, all of which fail; returns the seconds from the firing to each turn.
 fn retry_until(scaling: &mut Scaling, outcome: &Outcome, firing: &str, to: &str) -> Vec<i64> {
     let mut attempts = Vec::new();
     while let Some(at) = scaling.wake_at.filter(|at| *at <= monday(to)) {

@@ -6,7 +6,7 @@ use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
 
 #[test]
-fn a_firing_due_while_stopped_is_recorded_and_not_carried_out() {
+fn a_firing_due_while_stopped_is_recorded_and_not_applied() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:03"), monday("09:03"));
     let expected = (Some(1), vec!["09:03:00 stopped".to_owned()]);
@@ -15,7 +15,7 @@ fn a_firing_due_while_stopped_is_recorded_and_not_carried_out() {
 }
 
 #[test]
-fn a_firing_due_while_stopped_is_not_made_up_for_and_the_next_one_is_carried_out() {
+fn a_firing_due_while_stopped_is_skipped_and_the_next_one_applied() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:03"), monday("09:03"));
     assert!(!scaling.turn(monday("09:04")));
@@ -33,7 +33,7 @@ fn a_pending_firing_is_given_up_even_if_no_turn_happened_during_the_stop() {
 }
 
 #[test]
-fn a_firing_due_after_resuming_is_carried_out() {
+fn a_firing_due_after_resuming_is_applied() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:02"), monday("09:03"));
     assert!(scaling.turn(monday("09:03")));

@@ -1,4 +1,4 @@
-//! Values that another writer replaces as soon as a rule has set them.
+//! Values that another field manager replaces as soon as a rule has set them.
 
 use almanac_engine::cron_scaling::Recorded;
 use almanac_engine::other_writer::ExternalChange;
@@ -44,7 +44,7 @@ fn is_undone(scaling: &Scaling) -> bool {
 }
 
 #[test]
-fn a_value_replaced_at_once_is_reported_once_per_firing_and_left_alone() {
+fn an_immediately_replaced_value_is_reported_once_per_firing_and_not_set_again() {
     let mut scaling = scaled();
     assert!(noticed(&mut scaling, monday("09:03:10")).is_empty());
     scaling.set_replicas(2);
@@ -60,7 +60,7 @@ fn a_value_replaced_at_once_is_reported_once_per_firing_and_left_alone() {
     assert!(cause.ends_with("fired; another writer has set replicas to 3 since"), "{cause}");
     assert!(scaling.turn(monday("10:03")));
     assert!(noticed(&mut scaling, monday("10:03")).is_empty());
-    assert!(!is_undone(&scaling), "the next firing has set it again");
+    assert!(!is_undone(&scaling), "the next firing has set the value again");
     scaling.set_replicas(2);
     assert_eq!(noticed(&mut scaling, monday("10:03:15")), ["r: replicas 5 became 2"]);
 }
@@ -105,7 +105,7 @@ fn a_value_that_goes_back_and_forth_is_reported_once_per_firing() {
 }
 
 #[test]
-fn a_change_without_a_known_other_writer_is_not_undone() {
+fn a_change_without_a_known_field_manager_is_not_undone() {
     let two_rules = [rule("r", "3 * * * *", 5), rule("s", "4 * * * *", 6)];
     let start = || Scaling::of_workload(1, &two_rules).turned("09:00").turned("09:03");
     // Written by the rule s, although the response was lost.
@@ -123,7 +123,7 @@ fn a_change_without_a_known_other_writer_is_not_undone() {
     scaling.turn(monday("09:04:30"));
     assert!(noticed_of(&mut scaling, &[], monday("09:04:30")).is_empty());
 
-    // Set by another policy, after another writer had set something else.
+    // Set by another policy, after another field manager had set a different value.
     let mut scaling = start();
     scaling.set_replicas(7);
     let earlier = ExternalChange { field: Field::Replicas, to: 2, by: "somebody".into() };
@@ -137,10 +137,10 @@ fn the_replaced_one_of_two_bounds_is_named() {
     assert!(scaling.turn(monday("09:03")));
     scaling.set_bounds(Some(4), Some(3));
     assert_eq!(noticed(&mut scaling, monday("09:03:15")), ["r: maxReplicas 9 became 3"]);
-    // One is put back, and the other replaced: the message changes, but there is no second record.
+    // One bound is restored and the other replaced: the message changes, without a second record.
     scaling.set_bounds(Some(2), Some(9));
     assert!(noticed(&mut scaling, monday("09:03:25")).is_empty());
-    let undone = scaling.rule_memory("r").undone.as_ref().expect("the lower bound is another");
+    let undone = scaling.rule_memory("r").undone.as_ref().expect("a changed lower bound");
     assert_eq!(&*undone.message, "another writer has set minReplicas to 2 since");
 }
 
@@ -158,7 +158,7 @@ fn an_edit_resets_detection_and_a_deleted_target_is_not_undone() {
     assert!(!is_undone(&scaling));
     assert!(noticed(&mut scaling, monday("09:03:31")).is_empty());
 
-    // In the very second in which it has fired.
+    // In the very second of the firing.
     let mut scaling = scaled();
     scaling.set_replicas(2);
     scaling.edit(&[rule("r", "3 * * * *", 4)]);

@@ -26,7 +26,7 @@ fn an_unreachable_target_is_not_written_and_the_firing_is_retried() {
 }
 
 #[test]
-fn the_failed_execution_says_why_the_target_was_unreachable() {
+fn the_failed_execution_names_why_the_target_was_unreachable() {
     let mut scaling = out_of_sight();
     scaling.run_until(monday("09:03"));
     let target = scaling.target().identity().clone();
@@ -39,7 +39,7 @@ fn the_failed_execution_says_why_the_target_was_unreachable() {
 #[test]
 fn the_last_known_state_of_an_unreachable_target_does_not_count() {
     let mut scaling = out_of_sight();
-    // Its value is there already, as far as was known.
+    // The target has the value already, as far as was known.
     scaling.set_replicas(5);
     assert!(!scaling.turn(monday("09:03")));
     assert_eq!(scaling.history("r"), [""; 0]);

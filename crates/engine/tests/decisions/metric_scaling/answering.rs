@@ -49,7 +49,7 @@ fn answer(steps: Steps) -> Result<f64, SampleProblem> {
     answer_where(steps, |_| {})
 }
 
-/// The same with exemptions.
+/// The result with exemptions.
 fn answer_where(steps: Steps, exempt: impl FnOnce(&mut Exemptions)) -> Result<f64, SampleProblem> {
     let mut world = World::default();
     for (name, value) in [("a", 2), ("b", 5)] {
@@ -64,7 +64,7 @@ fn answer_where(steps: Steps, exempt: impl FnOnce(&mut Exemptions)) -> Result<f6
 }
 
 #[test]
-fn a_query_has_to_come_to_exactly_one_sample() {
+fn a_query_must_yield_exactly_one_sample() {
     assert_eq!(answer(one("a")), Ok(2.0));
     assert_eq!(answer(one("c")), Err(SampleProblem::NoSample));
     assert_eq!(answer(all()), Err(SampleProblem::SeveralSamples { count: 2 }));
@@ -100,7 +100,7 @@ fn an_aggregation_of_nothing_is_nothing() {
 }
 
 #[test]
-fn of_the_same_series_on_both_sides_of_or_the_left_one_counts() {
+fn or_uses_the_left_one_of_two_equal_series() {
     let doubled = calculated(one("a"), Operator::Multiply, 2.0);
     assert_eq!(answer(or(doubled.clone(), one("a"))), Ok(4.0));
     assert_eq!(answer(or(one("a"), doubled)), Ok(2.0));

@@ -1,4 +1,4 @@
-//! Another writer on the same target: it is reported once, and its changes are reverted at growing intervals.
+//! Another field manager on the same target: it is reported once, and its changes are reverted at growing intervals.
 
 use almanac_engine::metric_scaling::{Recorded, ScalingRules, Select};
 use almanac_engine::{Outcome, Workload};
@@ -8,7 +8,7 @@ use crate::support::monday;
 use crate::support::scaling::{Autoscaler, Scaling, by_one_query, external};
 
 #[test]
-fn what_another_writer_replaces_is_set_again_once_a_query_period() {
+fn a_replaced_value_is_set_again_once_a_query_period() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
     assert_eq!(scaling.turn(monday("09:00")), 8);
     scaling.set(5);
@@ -69,7 +69,8 @@ fn a_contention_is_recorded_again_after_two_quiet_minutes() {
     assert!(scaling.recorded().iter().any(|it| matches!(it, Recorded::Undone { .. })));
 }
 
-/// Resets the replicas every three seconds, and gives a turn each time and whenever one is due; the instants of all writes.
+/// Resets the replicas every three seconds, with a turn after each reset and at each wake; returns the instants of all
+/// writes.
 fn fight(
     scaling: &mut Scaling,
     from: &str,
@@ -91,7 +92,7 @@ fn fight(
 }
 
 #[test]
-fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
+fn replicas_that_a_tool_resets_for_hours_are_set_a_few_times_an_hour() {
     let mut scaling = by_one_query(5);
     let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(4), |_| 8.0);
     let within = |hour: i64| written.iter().filter(|it| **it / 3600 == hour).count();
@@ -100,7 +101,7 @@ fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
     assert!(within(3) >= 2, "it is not given up: {written:?}");
 }
 
-/// Its replicas are reset right after each write, and it has turns only at its wake times.
+/// Resets the replicas right after each write, with turns only at the wakes.
 #[test]
 fn a_contention_is_recorded_once_despite_long_backoffs() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
@@ -114,7 +115,7 @@ fn a_contention_is_recorded_once_despite_long_backoffs() {
             scaling.set(5);
             now += SignedDuration::from_secs(1);
         } else {
-            now = scaling.wake_at().expect("it wants another turn");
+            now = scaling.wake_at().expect("a wake of the policy");
         }
     }
     assert!((12..25).contains(&written), "{written}");
@@ -122,7 +123,7 @@ fn a_contention_is_recorded_once_despite_long_backoffs() {
 }
 
 #[test]
-fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
+fn a_changed_recommendation_does_not_shorten_the_backoff() {
     let mut scaling = by_one_query(5);
     let up_and_up = |seconds: i64| f64::from(u32::try_from(seconds / 300).unwrap_or(0) + 8);
     let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(2), up_and_up);
@@ -130,7 +131,7 @@ fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
 }
 
 #[test]
-fn a_tool_that_comes_every_few_minutes_is_answered_a_few_times_an_hour_too() {
+fn replicas_reset_every_few_minutes_are_set_a_few_times_an_hour() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
     let mut written = Vec::new();
     for second in (0..4 * 3600).step_by(5) {
@@ -147,7 +148,7 @@ fn a_tool_that_comes_every_few_minutes_is_answered_a_few_times_an_hour_too() {
 }
 
 #[test]
-fn after_an_hour_of_peace_it_is_answered_at_once_again() {
+fn after_an_hour_without_contention_a_value_is_set_again_immediately() {
     let mut scaling = by_one_query(5);
     fight(&mut scaling, "09:00", SignedDuration::from_hours(1), |_| 8.0);
     assert_eq!(scaling.turn(monday("10:30")), 8);

@@ -37,7 +37,7 @@ fn with_one_sample_that_cannot_be_used_nothing_is_scaled_by_the_others() {
 }
 
 #[test]
-fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
+fn a_sample_of_exactly_the_maximum_age_is_too_old() {
     let mut scaling = by_one_query(5);
     scaling.world.metric_scaling.extra.settings.oldest = Some(seconds(30));
     let answer = scaling.world.metric_scaling.extra.settings;
@@ -52,7 +52,7 @@ fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
 }
 
 #[test]
-fn a_target_that_is_missing_or_cannot_be_read_is_left_alone() {
+fn a_missing_or_unreadable_target_is_unchanged() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
     let why = Unreachable::Unknown(Arc::from("no answer"));
     let reach = Reach::without(scaling.target.clone(), why);
@@ -63,7 +63,7 @@ fn a_target_that_is_missing_or_cannot_be_read_is_left_alone() {
 }
 
 #[test]
-fn what_is_exempt_has_no_turn_and_a_schedule_that_is_exempt_publishes_nothing() {
+fn an_exempt_autoscaler_has_no_turn_and_an_exempt_schedule_no_number() {
     let mut scaling =
         Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(scheduled("shop")), 5);
     let schedule = names::metrics_producer("shop").identity;
@@ -101,7 +101,7 @@ fn with_unknown_replicas_only_values_independent_of_them_are_set() {
 }
 
 #[test]
-fn what_could_not_be_written_is_tried_again_after_a_query_period() {
+fn a_failed_write_is_repeated_after_a_query_period() {
     let outcomes = [
         Outcome::Conflict,
         Outcome::Refused(Arc::from("denied")),
@@ -110,7 +110,7 @@ fn what_could_not_be_written_is_tried_again_after_a_query_period() {
     for outcome in outcomes {
         let mut scaling = by_one_query(5).answered("q", 8.0);
         scaling.turn_that_ends(monday("09:00"), &outcome);
-        // A conflict with a faster writer is not a failure.
+        // A conflict with a faster field manager is not a failure.
         let is_failure = outcome != Outcome::Conflict;
         let is_recorded = matches!(scaling.recorded()[..], [Recorded::Failed { to: 8, .. }]);
         assert_eq!(is_recorded, is_failure);

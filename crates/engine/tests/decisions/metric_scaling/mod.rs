@@ -1,4 +1,4 @@
-//! Metric scaling: the rules by which answers to queries become replicas.
+//! Metric scaling: the rules by which samples of queries become replicas.
 
 mod answering;
 mod contest;

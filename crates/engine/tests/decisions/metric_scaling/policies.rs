@@ -27,7 +27,7 @@ fn a_policy_limits_the_replicas_in_each_period() {
 }
 
 #[test]
-fn a_percentage_is_of_the_replicas_at_the_beginning_of_the_period() {
+fn a_percentage_is_of_the_replicas_at_the_start_of_the_period() {
     let rules = rules(Select::Max, &[percent_in(50, 60)]);
     let up = owned(&[("09:00:00", 15), ("09:01:00", 23), ("09:02:00", 30)]);
     assert_eq!(changes(rules.clone(), 10, 30), up);
@@ -49,7 +49,7 @@ fn the_policy_that_allows_most_or_least_counts() {
 }
 
 #[test]
-fn what_is_outside_the_bounds_goes_back_at_once() {
+fn replicas_outside_the_bounds_return_immediately() {
     let slow = rules(Select::Max, &[count_in(1, 60)]);
     let policy =
         Autoscaler::for_deployment("shop", 5, 8).by(external("q")).up(slow.clone()).down(slow);
@@ -66,6 +66,6 @@ fn scaling_in_one_direction_does_not_count_for_the_other() {
     let mut scaling = Scaling::new(policy.up(slow.clone()).down(slow), 10).answered("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00")), 14);
     scaling.answer("q", 0.0);
-    // The period began at ten, of which four may go.
+    // The period started at ten replicas, of which four may be removed.
     assert_eq!(scaling.turn(monday("09:00:30")), 6);
 }

@@ -25,13 +25,13 @@ pub(super) struct Case {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A number of seconds go by, in which it wakes when it wants to.
+    /// A number of seconds pass, with turns at the wakes of the autoscaler.
     Wait(u32),
-    /// A query is answered from now on.
+    /// A query has a sample from now on.
     Answer(bool, u32),
-    /// Another writer sets the replicas.
+    /// Another field manager sets the replicas.
     Set(u32),
-    /// A query has no answer.
+    /// A query has no sample.
     Fail(bool),
 }
 
@@ -69,7 +69,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
 
 pub(super) type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision;
 
-/// Everything that was ever recommended and scaled.
+/// All recommendations and changes so far.
 #[derive(Default)]
 struct Model {
     recommended: Vec<(Timestamp, u32)>,
@@ -139,7 +139,7 @@ pub(super) struct Life<'a> {
     last: Option<WrittenReplicas>,
 }
 
-/// The last value set, when, and how often in a row another writer had replaced the one before.
+/// The last set value, its instant, and the number of consecutive replacements of the previous one.
 #[derive(Clone, Copy)]
 struct WrittenReplicas {
     at: Timestamp,

@@ -44,7 +44,7 @@ fn every_effective_limit_is_explained() {
 }
 
 #[test]
-fn a_sample_that_cannot_be_used_says_what_is_wrong_with_it() {
+fn an_unusable_sample_has_a_reason() {
     let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("queue"));
     assert_eq!(
         explained(policy, 1, &[]),

@@ -25,7 +25,7 @@ fn a_contested_value_is_still_requested() {
 }
 
 #[test]
-fn without_an_answer_the_value_that_was_set_last_is_requested() {
+fn without_a_sample_the_last_set_value_is_requested() {
     let mut scaling = by_one_query(5).answered("q", 8.0).turned("09:00");
     scaling.sample("q", Err(UNUSABLE));
     let at = Some(monday("09:00"));
@@ -34,14 +34,14 @@ fn without_an_answer_the_value_that_was_set_last_is_requested() {
 }
 
 #[test]
-fn an_autoscaler_that_never_had_an_answer_requests_nothing() {
+fn an_autoscaler_that_never_had_a_sample_requests_nothing() {
     let mut scaling = by_one_query(5);
     scaling.sample("q", Err(UNUSABLE));
     assert_eq!(requested(&scaling, "09:30"), Err(Inactive::NoAnswer));
 }
 
 #[test]
-fn a_run_does_not_know_since_when_its_first_recommendation_holds() {
+fn the_start_of_the_first_recommendation_of_a_run_is_unknown() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
     arrive(&mut scaling.world, &scaling.name, monday("09:00"));
     let expected = Requested { value: Value::Number(8), since: None, applied: None };

@@ -28,13 +28,13 @@ fn of_five(recommended: &[f64], up: Select, down: Select, (min, max): (u32, u32)
 const WIDE: (u32, u32) = (0, 1_000);
 
 #[test]
-fn a_value_is_compared_with_the_answer_times_the_replicas_and_is_one_at_least() {
+fn a_value_target_compares_the_sample_and_multiplies_the_replicas() {
     assert_eq!(metric(TargetType::Value, 3_000, 50.0, 8), 134);
     assert_eq!(metric(TargetType::Value, 3_000, 50.0, 0), 1);
 }
 
 #[test]
-fn an_average_value_is_compared_with_the_answer_alone() {
+fn an_average_value_target_compares_the_sample_alone() {
     assert_eq!(metric(TargetType::AverageValue, 50_000, 304.0, 3), 7);
     assert_eq!(metric(TargetType::AverageValue, 4_000, 41.0, 1), 11);
     assert_eq!(metric(TargetType::AverageValue, 4_000, 0.0, 1), 0);
@@ -48,7 +48,7 @@ fn a_utilization_is_a_fraction_of_one_compared_with_a_percentage() {
 }
 
 #[test]
-fn the_replicas_there_are_count_and_not_those_that_are_set() {
+fn the_current_replicas_count_and_not_the_set_ones() {
     let policy =
         Autoscaler::for_deployment("shop", 0, 1_000).with(external("q"), TargetType::Value, 3_000);
     let mut scaling = Scaling::new(policy, 5);
@@ -58,7 +58,7 @@ fn the_replicas_there_are_count_and_not_those_that_are_set() {
 }
 
 #[test]
-fn the_direction_is_up_if_any_recommendation_is_above_what_is_set() {
+fn the_direction_is_up_if_any_recommendation_is_above_the_set_value() {
     assert_eq!(of_five(&[8.0, 3.0], Select::Max, Select::Max, WIDE), 8);
     assert_eq!(of_five(&[3.0, 4.0], Select::Max, Select::Max, WIDE), 4);
     assert_eq!(of_five(&[3.0, 4.0], Select::Max, Select::Min, WIDE), 3);
@@ -101,7 +101,7 @@ fn a_tenth_above_is_within_a_tenth_as_a_tenth_below_is() {
 }
 
 #[test]
-fn an_answer_within_the_tolerance_changes_nothing() {
+fn a_sample_within_the_tolerance_changes_nothing() {
     assert_eq!(within(0.0, 10.5), 6);
     assert_eq!(within(0.04, 10.5), 6);
     assert_eq!(within(0.06, 10.5), 5);

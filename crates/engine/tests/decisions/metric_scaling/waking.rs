@@ -15,7 +15,7 @@ fn a_target_with_the_desired_replicas_needs_no_turn() {
 }
 
 #[test]
-fn it_wakes_when_a_schedule_of_its_query_has_another_value() {
+fn an_autoscaler_wakes_when_a_schedule_of_its_query_changes() {
     let mut scaling =
         Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(scheduled("shop")), 1);
     let schedule = Schedule::utc(2).daily(2, "08:00", "12:00").daily(7, "10:00", "17:00");
@@ -34,7 +34,7 @@ fn it_wakes_when_a_schedule_of_its_query_has_another_value() {
 }
 
 #[test]
-fn what_is_chosen_otherwise_once_it_is_set_is_decided_again_after_a_query_period() {
+fn a_choice_that_its_own_write_changes_is_decided_again_after_a_query_period() {
     let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("a")).by(external("b"));
     let policy = policy.down(at_once(Select::Min));
     let mut scaling = Scaling::new(policy, 2).answered("a", 4.0).answered("b", 3.0);
@@ -44,7 +44,7 @@ fn what_is_chosen_otherwise_once_it_is_set_is_decided_again_after_a_query_period
 }
 
 #[test]
-fn what_multiplies_is_decided_again_every_query_period_until_nothing_changes() {
+fn a_multiplying_metric_is_decided_every_query_period_until_stable() {
     let policy =
         Autoscaler::for_deployment("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
     let mut scaling = Scaling::new(policy, 3).answered("q", 20.0);

@@ -56,7 +56,7 @@ fn a_rise_that_does_not_last_as_long_as_the_window_is_never_followed() {
 }
 
 #[test]
-fn a_new_autoscaler_has_no_history_and_scales_down_at_once() {
+fn a_new_autoscaler_has_no_history_and_scales_down_immediately() {
     let mut scaling = by_one_query(8).answered("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00")), 3);
 }
@@ -82,14 +82,14 @@ fn only_relevant_recommendations_are_kept() {
         let all = scaling.memory().unwrap().recommendations.iter();
         all.map(|it| it.replicas).collect::<Vec<_>>()
     };
-    // Five and four were outdone by six; five still says until when eight held.
+    // Six replaced five and four as the maximum; five still marks the end of eight.
     assert_eq!(recommended(&scaling), [8, 5, 6, 3]);
     scaling.turn(monday("09:08"));
     assert_eq!(recommended(&scaling), [3]);
 }
 
 #[test]
-fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
+fn a_change_missing_from_the_status_counts_as_a_change_now() {
     let policy = Autoscaler::for_deployment("shop", 0, 100)
         .by(external("q"))
         .up(ScalingRules { policies: [count_in(4, 60)].into(), ..ScalingRules::default_up() });
@@ -99,7 +99,7 @@ fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
     written.written_with = Some(3);
     scaling.answer("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00:10")), 7);
-    // The process is killed before it can write that down.
+    // The process is killed before it can write the status.
     scaling.set_memory(Some(written));
     assert_eq!(scaling.turn(monday("09:00:12")), 7, "no faster than its policy allows");
     scaling.answer("q", 3.0);

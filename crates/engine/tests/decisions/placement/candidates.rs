@@ -76,7 +76,7 @@ fn a_cluster_that_is_being_deleted_is_not_selected() {
 }
 
 #[test]
-fn one_predicate_has_to_match_with_its_labels_and_its_claims() {
+fn one_predicate_must_match_with_its_labels_and_its_claims() {
     let claimed =
         |labels: &str, claims: &str| Cluster { claims: labels_of(claims), ..cluster(labels) };
     let mut fleet = Fleet::new(&["bare"], Placement::default())
@@ -135,7 +135,7 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
     ];
     assert_eq!(fleet.explained(monday("12:00")), expected);
     fleet.set(Placement::default());
-    fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    fleet.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     assert!(is_left_alone(&fleet));
     fleet.world.objects.exempt = Arc::default();
     fleet.set(Placement::unusable([].into()));
@@ -143,7 +143,7 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : a"]);
 }
 
-/// The first turn of a placement that has no decisions, if it has one.
+/// The first turn of a placement without decisions, if it has such a turn.
 fn first_turn(fleet: &mut Fleet) -> Option<turn::Turn> {
     turn::take(&mut fleet.world, &Fleet::name(), monday("12:00"))
 }
@@ -151,7 +151,7 @@ fn first_turn(fleet: &mut Fleet) -> Option<turn::Turn> {
 #[test]
 fn a_placement_with_an_error_gets_an_empty_first_decision_once() {
     let mut fleet = Fleet::new(&["a", "b"], Placement::unusable([].into()));
-    let turn = first_turn(&mut fleet).expect("it is created");
+    let turn = first_turn(&mut fleet).expect("a created object");
     assert_eq!((turn.recorded.len(), turn.effects.len(), turn.wake_at), (0, 0, None));
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : "]);
     assert_eq!(first_turn(&mut fleet), None, "it is there");
@@ -164,14 +164,14 @@ fn a_placement_with_an_error_gets_an_empty_first_decision_once() {
 fn a_placement_whose_set_has_an_error_gets_an_empty_first_decision_too() {
     let mut fleet = Fleet::new(&["a"], Placement::default());
     upsert(&mut fleet, object("ManagedClusterSet", "", SET), HubObject::Set(ClusterSet::Unusable));
-    first_turn(&mut fleet).expect("it is created");
+    first_turn(&mut fleet).expect("a created object");
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : "]);
 }
 
 #[test]
 fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets_none() {
     let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
-    fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    fleet.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     assert_eq!(first_turn(&mut fleet), None, "it is exempt");
     fleet.world.objects.exempt = Arc::default();
     add_decision(&mut fleet.world, "web-decision-1", decision("other", &["a"]));
@@ -179,7 +179,7 @@ fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets
 }
 
 #[test]
-fn the_sets_of_a_placement_with_an_error_say_why_it_selects_nothing() {
+fn the_sets_of_a_placement_with_an_error_explain_its_empty_selection() {
     let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
     let reason = |fleet: &Fleet| unsatisfied(fleet.world.view(), &Fleet::name().identity).unwrap();
     assert_eq!(reason(&fleet), Satisfaction::NoneMatches);

@@ -1,4 +1,4 @@
-//! The cost limits of expressions: each cluster has its own share, and if evaluating it takes more, nothing is
+//! The cost limits of expressions. Each cluster has its own share of steps. If its evaluation needs more, nothing is
 //! assumed.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::expressions::{NOT_BUSY, by, cluster_of};
 use crate::support::monday;
 use crate::support::placements::Fleet;
 
-/// Goes through the zones of a cluster four times over.
+/// Iterates over the zones of a cluster four times, nested.
 pub(super) const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
                       managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
 
@@ -31,7 +31,7 @@ fn zones(fleet: &mut Fleet, numbers: std::ops::Range<usize>, count: usize) {
     }
 }
 
-/// Three clusters that are selected, and over each of which the expression costs too much from then on.
+/// Three selected clusters for which the expression is too costly from then on.
 fn overwhelmed() -> Fleet {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..3, 1);
@@ -52,7 +52,7 @@ fn satisfaction(fleet: &Fleet) -> Satisfaction {
 }
 
 #[test]
-fn what_takes_too_many_steps_on_one_cluster_excludes_that_one() {
+fn an_expression_too_costly_for_one_cluster_excludes_that_cluster() {
     let zones = "managedCluster.status.zones";
     let all = format!("{zones}.all(a, {zones}.all(b, {zones}.all(c, a + b + c != '')))");
     let many: Vec<String> = (0..100).map(|it| it.to_string()).collect();
@@ -66,7 +66,7 @@ fn what_takes_too_many_steps_on_one_cluster_excludes_that_one() {
 }
 
 #[test]
-fn the_expressions_of_a_placement_are_refused_for_what_they_take_together() {
+fn the_expressions_of_a_placement_are_refused_for_their_total_steps() {
     let list = format!("[{}]", vec!["1"; 100].join(","));
     let nested = format!("{list}.all(a, {list}.all(b, a + b > 0))");
     let mut allowance = almanac_engine::placement::Allowance::new();
@@ -101,11 +101,11 @@ fn an_expression_too_costly_everywhere_changes_nothing_and_is_explained() {
 }
 
 #[test]
-fn clusters_over_which_expressions_cost_much_leave_all_others_as_they_are() {
+fn costly_clusters_leave_all_others_unchanged() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..55, 1);
     let _turn = fleet.turn(monday("11:00"));
-    // From here on, fifty agents do what they can.
+    // From here on, fifty agents report as much data as they can.
     zones(&mut fleet, 0..50, 100);
     add_cluster(&mut fleet.world, "c053", cluster_of("v1", &[""]));
     fleet.world.remove(&object("ManagedCluster", "", "c054"));
@@ -130,7 +130,7 @@ fn clusters_over_which_expressions_cost_much_leave_all_others_as_they_are() {
 }
 
 #[test]
-fn as_many_as_are_wanted_are_enough_if_it_is_known_of_them_that_they_match() {
+fn enough_clusters_with_known_matches_satisfy_the_placement() {
     let mut it = by(&[&[COSTLY]]);
     it.number_of_clusters = Some(2);
     let mut fleet = Fleet::new(&[], it);
@@ -219,7 +219,7 @@ fn scores_and_tolerations_wake_despite_costly_expressions() {
 }
 
 #[test]
-fn the_reason_is_that_it_costs_too_much_as_long_as_it_does_and_no_longer() {
+fn too_high_cost_is_the_reason_exactly_while_it_lasts() {
     let mut fleet = overwhelmed();
     let why = |fleet: &mut Fleet, time: &str| {
         let turn = fleet.turn(monday(time));
@@ -257,8 +257,8 @@ fn a_costly_predicate_leaves_its_share_to_the_next() {
 }
 
 #[test]
-fn a_cluster_is_looked_at_again_where_its_steps_do_not_suffice_to_say_until_when_it_matches() {
-    // Of nine objects, one more expires every minute, and nothing follows from any of them.
+fn a_cluster_is_evaluated_again_if_its_steps_leave_the_end_of_its_match_unknown() {
+    // Of nine objects, one more expires every minute, without any effect.
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
     let reads = names.iter().map(|it| format!("managedCluster.scores('{it}').size() >= 0"));
@@ -275,11 +275,11 @@ fn a_cluster_is_looked_at_again_where_its_steps_do_not_suffice_to_say_until_when
     }
     let decision = fleet.decide(monday("12:00"));
     assert_eq!(decision.undated, ["a".into()]);
-    let wake_at = decision.wake_at.expect("it may match no longer");
+    let wake_at = decision.wake_at.expect("an end of the match");
     assert!(wake_at < monday("13:08"), "{wake_at}");
 }
 
-/// The placements woken by a change of a cluster.
+/// The placements that a change of a cluster requeues.
 fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String {
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     add_cluster(&mut fleet.world, "a", before);

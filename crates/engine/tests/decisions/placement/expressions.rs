@@ -15,7 +15,7 @@ use almanac_fixtures::placements::{
 use crate::support::monday;
 use crate::support::placements::Fleet;
 
-/// Selects by these expressions: all of a predicate, or those of another one.
+/// Selects by these expressions: all of a predicate, or those of a second predicate.
 pub(super) fn by(predicates: &[&[&str]]) -> Placement {
     let predicates = predicates.iter().map(|expressions| ClusterSelector {
         expressions: expressions.iter().map(|it| Expression::compile(it).unwrap()).collect(),
@@ -41,7 +41,7 @@ fn three(it: Placement) -> Fleet {
 const NEW: &str = "semver(managedCluster.status.version, true).isGreaterThan(semver('1.30.5'))";
 
 #[test]
-fn expressions_of_a_predicate_all_have_to_hold_and_predicates_are_alternatives() {
+fn all_expressions_of_one_of_the_predicates_must_be_true() {
     let in_y = "managedCluster.status.zones.exists(z, z == 'y')";
     assert_eq!(three(by(&[&[in_y]])).selects(), "a b");
     assert_eq!(three(by(&[&[in_y, NEW]])).selects(), "b");
@@ -186,7 +186,7 @@ fn a_cluster_without_fields_fails_every_expression_that_reads_them() {
 }
 
 #[test]
-fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
+fn data_for_expressions_affects_only_placements_whose_result_differs() {
     let ready = "managedCluster.status.ready";
     let mut fleet = three(by(&[&[ready]]));
     let cases = [("busy", BUSY), ("zones", "managedCluster.status.zones.size() > 1")];
@@ -235,7 +235,7 @@ fn the_explanation_of_a_cluster_is_bounded() {
 }
 
 #[test]
-fn of_many_objects_whose_scores_have_expired_some_are_named() {
+fn some_of_many_objects_with_expired_scores_are_named() {
     let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
     let queries: Vec<String> =
         names.iter().map(|it| format!("managedCluster.scores('{it}') == []")).collect();
@@ -284,7 +284,7 @@ fn scores_with_an_unreadable_end_never_count_and_are_named_in_the_reason() {
 }
 
 #[test]
-fn a_change_of_scores_matters_to_those_that_read_what_is_new_or_ends_sooner() {
+fn a_change_of_scores_affects_readers_of_new_or_earlier_expiring_scores() {
     let mut fleet = loaded(by(&[&[BUSY]]), &[("a", 90, Some("13:00"))]);
     let ranked = |score| placement(None, PrioritizerMode::Exact, &[(score, 1)]);
     add_placement(&mut fleet.world, "load", ranked("default/load"));

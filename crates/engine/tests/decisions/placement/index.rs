@@ -110,7 +110,7 @@ fn all(world: &World) -> Vec<(&Identity, &Placement)> {
     all.filter_map(|(identity, it)| Some((identity, it.policy.as_deref()?))).collect()
 }
 
-/// The sets that are bound to the namespace of a placement, and that it names.
+/// The sets that a placement names and that are bound to its namespace.
 fn sets<'w>(world: &'w World, identity: &Identity, policy: &Placement) -> BTreeSet<&'w str> {
     let bound = world.placement.extra.hub.bindings.get(identity.namespace());
     let bound = bound.into_iter().flat_map(|it| it.values());
@@ -171,8 +171,8 @@ fn objects() -> Vec<Identity> {
 }
 
 #[test]
-fn the_index_of_placements_answers_as_a_scan_of_all_does() {
-    let name = "the_index_of_placements_answers_as_a_scan_of_all_does";
+fn the_index_of_placements_equals_a_scan_of_all() {
+    let name = "the_index_of_placements_equals_a_scan_of_all";
     holds(name, 200, vec(a_change(), 0..40), |changes| {
         let mut world = World::default();
         for change in changes {

@@ -1,4 +1,4 @@
-//! Decisions of a placement that ranks by `Balance` after another one has selected other clusters.
+//! Decisions of a placement that ranks by `Balance` after a different placement has selected other clusters.
 
 use almanac_engine::placement::PrioritizerMode;
 use almanac_engine::{Agenda, Influences, Outcome, PolicyName, World, turn};
@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::support::monday;
 
-/// Runs all turns up to an instant; when a placement wrote.
+/// Runs all turns up to an instant; returns the instants of a placement's writes.
 fn writes(world: &mut World, until: Timestamp) -> Vec<(Timestamp, PolicyName)> {
     let mut agenda = Agenda::default();
     let names: Vec<PolicyName> = world.policies().collect();
@@ -46,15 +46,15 @@ fn world(weights: &[(&str, i64)]) -> World {
 }
 
 #[test]
-fn placements_that_balance_come_to_rest_at_once() {
+fn balancing_placements_become_stable_immediately() {
     let mut world = world(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
     let writes = writes(&mut world, monday("23:00"));
     assert!(writes.iter().all(|(at, _)| *at == monday("12:00")), "{writes:?}");
 }
 
 #[test]
-fn two_placements_without_an_end_are_decided_twenty_times_at_once_and_then_every_five_minutes() {
-    // One selects what the other has selected, and that one avoids it.
+fn two_unstable_placements_decide_twenty_times_and_then_every_five_minutes() {
+    // One placement selects the clusters of the other, and the other avoids these clusters.
     let mut world = world(&[("avoids", 1), ("follows", -1)]);
     let writes = writes(&mut world, monday("13:00"));
     let of = |name: &str| -> Vec<Timestamp> {

@@ -16,7 +16,10 @@ use crate::support::placements::Fleet;
 use crate::support::property::holds;
 
 fn memory(fleet: &Fleet) -> Memory {
-    gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory.expect("it has had a turn")
+    gather(fleet.world.view(), &Fleet::name().identity)
+        .unwrap()
+        .memory
+        .expect("a policy after a turn")
 }
 
 fn names(fleet: &Fleet) -> String {
@@ -24,7 +27,7 @@ fn names(fleet: &Fleet) -> String {
 }
 
 #[test]
-fn only_those_clusters_are_evaluated_again_that_have_changed() {
+fn only_changed_clusters_are_evaluated_again() {
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     for name in ["a", "b", "c"] {
         add_cluster(&mut fleet.world, name, with_zones(1));
@@ -47,7 +50,7 @@ fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     add_cluster(&mut fleet.world, "a", with_zones(1));
     let _turn = fleet.turn(monday("12:00"));
-    // As above: what is known would be wrong for this one.
+    // As above: the kept results would be wrong for this placement.
     let known = memory(&fleet);
     fleet.world.remove_policy(&Fleet::name());
     let mut other = PolicyObject::new(by(&[&["false"]]));
@@ -56,7 +59,7 @@ fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
     let said = |fleet: &Fleet| {
         let readers = ExpressionReaders::for_cluster(fleet.world.view(), "a");
         let said = readers.matched(&fleet.cluster("a"), monday("12:01"));
-        let said = said.into_iter().map(|it| it.expect("it takes few steps").verdict);
+        let said = said.into_iter().map(|it| it.expect("a result within the steps").verdict);
         said.collect::<Vec<_>>()
     };
     assert_eq!(said(&fleet), [MatchVerdict::Matches], "it is known, and not evaluated");
@@ -99,9 +102,9 @@ fn a_placement() -> impl Strategy<Value = Placement> {
 }
 
 #[test]
-fn the_decision_is_the_same_whether_or_not_anything_is_known() {
+fn kept_results_do_not_change_the_decision() {
     let cases = (a_placement(), vec(vec(change(), 0..4), 1..5));
-    holds("the_decision_is_the_same_whether_or_not_anything_is_known", 60, cases, |(it, turns)| {
+    holds("kept_results_do_not_change_the_decision", 60, cases, |(it, turns)| {
         let mut fleet = Fleet::new(&[], it);
         for number in 0..6 {
             add_cluster(&mut fleet.world, &format!("c{number}"), with_zones(number % 3));

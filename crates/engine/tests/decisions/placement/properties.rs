@@ -29,7 +29,7 @@ const SCORES: [&str; 6] = [
     "other/mem",
 ];
 
-/// Some hold for a cluster without scores, some with, and some fail.
+/// Some expressions hold for a cluster without scores, some with scores, and some fail.
 const EXPRESSIONS: [&str; 8] = [
     "true",
     "managedCluster.status.zone == 'x'",
@@ -41,7 +41,7 @@ const EXPRESSIONS: [&str; 8] = [
     "managedCluster.status.zone",
 ];
 
-/// Seconds around noon, so that many of them are the same.
+/// Seconds around noon, so that many instants are equal.
 fn instant() -> impl Strategy<Value = Timestamp> {
     (-4..=4_i64).prop_map(|steps| monday("12:00") + seconds(steps * 10))
 }
@@ -181,8 +181,8 @@ fn any_placement_is_decided_as_the_checker_has_it() {
 }
 
 #[test]
-fn the_order_in_which_objects_come_does_not_matter() {
-    holds("the_order_in_which_objects_come_does_not_matter", 500, case(), |case| {
+fn the_order_of_objects_has_no_effect() {
+    holds("the_order_of_objects_has_no_effect", 500, case(), |case| {
         let (one, other) = (case.world(false), case.world(true));
         prop_assert_eq!(decided(&one, case.now)?, decided(&other, case.now)?);
         let explained = |world: &World| world.explain(&placement_name("web"), case.now);
@@ -191,14 +191,14 @@ fn the_order_in_which_objects_come_does_not_matter() {
     });
 }
 
-/// The decision, without its memory.
+/// The decision, without its policy state.
 #[derive(Debug)]
 struct ExplainedSelection {
     clusters: Vec<String>,
     undated: Vec<String>,
     /// The reasons of all candidates.
     reasons: Vec<String>,
-    /// The same, without what may change of those that a taint keeps out.
+    /// The reasons, without the parts that may change for excluded clusters.
     lasting: Vec<String>,
 }
 
@@ -207,7 +207,7 @@ fn says(world: &World, now: Timestamp) -> Result<ExplainedSelection, TestCaseErr
     let clusters = decision.clusters.iter().map(ToString::to_string).collect();
     let undated = decision.undated.iter().map(ToString::to_string).collect();
     let reasons = world.explain(&placement_name("web"), now);
-    // Of two taints, the first that counts is named, and that may be another one later.
+    // Of two taints, the first effective one is named, and that may change later.
     let behind = " puts it behind others with the same total";
     let is_tainted = |name: &str| !world.placement.extra.hub.clusters[name].taints.is_empty();
     let all: Vec<String> =
@@ -225,8 +225,8 @@ fn says(world: &World, now: Timestamp) -> Result<ExplainedSelection, TestCaseErr
 }
 
 #[test]
-fn between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does() {
-    let name = "between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does";
+fn decisions_change_at_the_wake_and_not_earlier() {
+    let name = "decisions_change_at_the_wake_and_not_earlier";
     holds(name, 1_000, case(), |case| {
         // The selected clusters count from now on.
         let mut world = case.world(false);
@@ -255,11 +255,11 @@ fn between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does() {
 }
 
 #[test]
-fn a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selected() {
-    let name = "a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selected";
+fn an_applied_decision_is_stable_unless_it_depends_on_the_selection() {
+    let name = "an_applied_decision_is_stable_unless_it_depends_on_the_selection";
     holds(name, 1_000, case(), |mut case| {
-        // A weight below zero for the current selection changes the selection each time, and a cluster that may not
-        // come back changes what the others are compared with.
+        // A negative weight for the current selection changes the selection each time. A cluster that must not return
+        // changes the amounts with which the others are compared.
         let steady = ScoreSource::Steady;
         let is_restless =
             |it: &almanac_engine::placement::Prioritizer| it.score == steady && it.weight.get() < 0;
@@ -280,19 +280,19 @@ fn a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selecte
     });
 }
 
-/// The clusters that may be selected with their totals, the first in rank first.
+/// The clusters that may be selected with their totals, in order of rank.
 fn ranked(world: &World, now: Timestamp) -> Vec<(String, i64)> {
     let reasons = world.explain(&placement_name("web"), now).into_iter();
     reasons.filter_map(|it| Some((it.rule?.to_string(), it.scored?.total))).collect()
 }
 
-/// A case, and the same without one of its clusters: it is gone, being deleted, or tainted.
+/// A case, and the same case without one of its clusters, which is deleted, terminating or tainted.
 fn with_and_without() -> impl Strategy<Value = (Case, Case, String)> {
     (case(), any::<prop::sample::Index>(), 0..3_u8).prop_map(|(mut with, which, how)| {
         if with.clusters.is_empty() {
             with.clusters.push(cluster(""));
         }
-        // Nothing tolerates the taint that keeps a cluster out.
+        // No toleration tolerates the taint that excludes a cluster.
         with.placement.tolerations =
             with.placement.tolerations.iter().filter(|it| it.key.is_some()).cloned().collect();
         let position = which.index(with.clusters.len());
@@ -312,9 +312,8 @@ fn is_compared(score: &ScoreSource) -> bool {
 }
 
 #[test]
-fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_others() {
-    let name =
-        "a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_others";
+fn an_added_or_removed_cluster_changes_no_other_total_or_order() {
+    let name = "an_added_or_removed_cluster_changes_no_other_total_or_order";
     holds(name, 2_000, with_and_without(), |(mut with, mut without, changed)| {
         // The allocatable resources are the only score that compares the candidates with each other.
         for case in [&mut with, &mut without] {
@@ -325,8 +324,7 @@ fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_
         let all = ranked(&with, now);
         let rest: Vec<_> = all.iter().filter(|(it, _)| *it != changed).cloned().collect();
         prop_assert_eq!(&ranked(&without, now), &rest);
-        // So a new cluster displaces only the last one, and a removed one makes room for the first that is not
-        // selected.
+        // So a new cluster displaces only the last one, and after a removal, the first unselected cluster is selected.
         let (before, after) = (decided(&with, now)?.clusters, decided(&without, now)?.clusters);
         let lost = before.iter().filter(|it| !after.contains(it) && ***it != *changed);
         let new: Vec<_> = after.iter().filter(|it| !before.contains(it)).collect();
@@ -340,8 +338,8 @@ fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_
 }
 
 #[test]
-fn a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_is_allocatable() {
-    let name = "a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_is_allocatable";
+fn an_added_or_removed_cluster_never_reverses_two_others_by_allocatable() {
+    let name = "an_added_or_removed_cluster_never_reverses_two_others_by_allocatable";
     holds(name, 1_000, with_and_without(), |(mut with, mut without, _)| {
         let listed = [("ResourceAllocatableCPU", 1)];
         let scored = placement(None, PrioritizerMode::Exact, &listed);

@@ -1,4 +1,4 @@
-//! The reasons that a cluster is selected or not, in words, and the records of a change.
+//! The reasons that a cluster is selected or not, and the records of a change.
 
 use almanac_engine::placement::{Cluster, Placement, PrioritizerMode, gather};
 use almanac_engine::{Occurrence, Verdict};
@@ -14,7 +14,7 @@ fn tainted(text: &str, added: &str) -> Cluster {
 }
 
 #[test]
-fn every_candidate_has_its_rank_its_total_and_the_parts_of_it_or_why_it_has_none() {
+fn every_candidate_has_its_rank_and_total_or_the_reason_for_its_exclusion() {
     let mut two = placement(
         Some(2),
         PrioritizerMode::Additive,
@@ -53,7 +53,7 @@ fn every_candidate_has_its_rank_its_total_and_the_parts_of_it_or_why_it_has_none
 }
 
 #[test]
-fn without_candidates_it_says_what_is_missing() {
+fn without_candidates_the_explanation_names_the_cause() {
     let mut fleet = Fleet::new(&[], Placement::default());
     let line = |fleet: &Fleet| fleet.explained(monday("12:00")).join("|");
     assert_eq!(line(&fleet), " Excluded: there is no cluster in its sets: fleet");
@@ -108,7 +108,7 @@ fn a_change_names_the_score_or_the_taint_that_time_has_ended() {
 }
 
 #[test]
-fn of_scores_that_end_at_one_instant_that_of_a_cluster_that_has_come_or_gone_is_named() {
+fn among_scores_that_expire_together_one_of_a_changed_cluster_is_named() {
     let scored = [("default/cpuratio", 1)];
     let one = placement(Some(1), PrioritizerMode::Exact, &scored);
     let mut fleet = Fleet::new(&["a", "b", "c"], one);
@@ -121,7 +121,7 @@ fn of_scores_that_end_at_one_instant_that_of_a_cluster_that_has_come_or_gone_is_
 }
 
 #[test]
-fn a_toleration_whose_end_puts_a_cluster_behind_others_is_named() {
+fn a_toleration_whose_end_ranks_a_cluster_after_others_is_named() {
     let mut one = placement(Some(1), PrioritizerMode::Exact, &[]);
     one.tolerations = [toleration("old", Some(3600))].into();
     let mut fleet = Fleet::new(&["b"], one).with("a", tainted("old:PreferNoSelect", "12:00"));

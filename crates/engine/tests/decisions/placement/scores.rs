@@ -23,7 +23,7 @@ fn a_cluster_is_the_better_balanced_the_fewer_others_have_selected_it() {
 }
 
 #[test]
-fn what_placements_of_other_namespaces_have_selected_counts_and_be_it_one_of_the_same_name() {
+fn selections_of_a_placement_of_equal_name_in_another_namespace_count() {
     let mut fleet = Fleet::new(&["a", "b", "c"], exact(&[("Balance", 1)]));
     let [own, elsewhere] = ["default", "elsewhere"]
         .map(|namespace| object("PlacementDecision", namespace, "web-decision-1"));
@@ -67,7 +67,7 @@ fn allocatable_cpu_is_compared_in_exact_numbers_and_is_nothing_without_data() {
 }
 
 #[test]
-fn where_all_have_the_same_to_allocate_all_have_the_highest_score() {
+fn equal_allocatable_amounts_have_the_maximum_score() {
     let fleet = Fleet::new(&["none"], exact(&[("ResourceAllocatableCPU", 1)]))
         .with("a", cluster_with_cpu(Some(4_000)))
         .with("b", cluster_with_cpu(Some(4_000)));
@@ -107,7 +107,7 @@ fn a_score_counts_until_it_expires_and_nothing_when_it_is_missing() {
     add_scores(&mut fleet.world, "b", "default", scores(&[("cpuratio", -5)], None));
     add_scores(&mut fleet.world, "c", "default", scores(&[("memratio", 99)], None));
     add_scores(&mut fleet.world, "d", "other", scores(&[("cpuratio", 99)], None));
-    assert_eq!(fleet.totals(), "a 0, c 0, d 0, b -5", "from that instant on it does not count");
+    assert_eq!(fleet.totals(), "a 0, c 0, d 0, b -5", "an expired score does not count");
     assert_eq!(fleet.decide(end).wake_at, None);
     let before = fleet.decide(end - NANOSECOND);
     assert_eq!(before.wake_at, Some(end));

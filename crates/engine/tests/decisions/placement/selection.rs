@@ -9,7 +9,7 @@ use crate::support::monday;
 use crate::support::placements::Fleet;
 
 #[test]
-fn of_clusters_with_the_same_total_the_first_by_name_are_selected() {
+fn the_first_clusters_by_name_of_equal_total_are_selected() {
     let two = placement(Some(2), PrioritizerMode::Exact, &[]);
     let mut fleet = Fleet::new(&["d", "b", "c", "a"], two);
     assert_eq!(fleet.selects(), "a b");
@@ -19,7 +19,7 @@ fn of_clusters_with_the_same_total_the_first_by_name_are_selected() {
 }
 
 #[test]
-fn without_a_number_all_that_match_are_selected() {
+fn without_a_number_all_matching_clusters_are_selected() {
     assert_eq!(Fleet::new(&["b", "a"], Placement::default()).selects(), "a b");
 }
 
@@ -52,7 +52,7 @@ fn exactly_steady_three_and_a_score_select_three_clusters_as_in_the_design() {
         .scored("e", "memratio", 100);
     fleet.turn(monday("12:00"));
     assert_eq!(fleet.selects(), "a b d");
-    // A score does not outweigh that a cluster is selected.
+    // A score does not outweigh the current selection of a cluster.
     fleet = fleet.scored("c", "cpuratio", 100).scored("a", "cpuratio", -100);
     assert_eq!(fleet.totals(), "b 390, d 350, a 200, c 100, e 0");
     assert_eq!(fleet.selects(), "a b d");
@@ -71,14 +71,14 @@ fn a_weight_below_zero_selects_the_last() {
 }
 
 #[test]
-fn what_other_placements_select_is_counted_and_what_it_selects_itself_is_not() {
+fn selections_of_others_are_counted_and_its_own_are_not() {
     let one = placement(Some(1), PrioritizerMode::Additive, &[]);
     let mut fleet = Fleet::new(&["a", "b"], one.clone());
     add_placement(&mut fleet.world, "api", one);
     add_decision(&mut fleet.world, "api-decision-1", decision("api", &["a"]));
     assert_eq!(fleet.selects(), "b");
     fleet.turn(monday("12:00"));
-    assert_eq!(fleet.selects(), "b", "its own decision does not count against it");
+    assert_eq!(fleet.selects(), "b", "the own decision of the placement does not count");
 }
 
 #[test]

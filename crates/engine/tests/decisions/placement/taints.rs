@@ -53,7 +53,7 @@ fn a_cluster_that_is_selected_already_stays_where_new_ones_would_not_be() {
     fleet.set(only_b);
     fleet.turn(monday("11:30"));
     fleet.set(Placement::default());
-    assert_eq!(fleet.selects(), "b", "once it is gone, it is new");
+    assert_eq!(fleet.selects(), "b", "a removed cluster returns as a new one");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_toleration_that_lasts_longest_counts() {
     assert_eq!(of(&[Some(300), Some(600), Some(10)]), Some(monday("12:10")));
     assert_eq!(of(&[Some(300), None]), None);
     assert_eq!(of(&[Some(i64::MAX)]), None, "longer than time itself is forever");
-    assert_eq!(of(&[Some(-1), Some(i64::MIN)]), None, "it had ended before it began");
+    assert_eq!(of(&[Some(-1), Some(i64::MIN)]), None, "the toleration ended before its start");
 }
 
 #[test]

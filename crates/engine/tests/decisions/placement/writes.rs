@@ -1,4 +1,4 @@
-//! The writes of a turn: only what differs, and never a cluster missing that stays selected.
+//! The writes of a turn: only the differences, and a cluster that stays selected is always in a decision.
 
 use almanac_engine::placement::{DecisionGroup, Placement, PlacementDecision, PrioritizerMode};
 use almanac_engine::{Action, Outcome, World};
@@ -31,7 +31,7 @@ fn a_turn_that_changes_nothing_writes_nothing() {
 }
 
 #[test]
-fn where_a_cluster_goes_is_written_before_where_it_was() {
+fn the_new_decision_of_a_cluster_is_written_before_the_old_one() {
     let all = names(0..250);
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let mut fleet = Fleet::new(&all[1..], Placement::default());
@@ -50,7 +50,7 @@ fn where_a_cluster_goes_is_written_before_where_it_was() {
 }
 
 #[test]
-fn clusters_that_change_places_are_held_elsewhere_in_the_meantime() {
+fn exchanged_clusters_are_in_a_spare_decision_until_the_exchange_ends() {
     let group = |name: &str| DecisionGroup {
         name: name.into(),
         selector: cluster_selector(&format!("group={name}"), ""),
@@ -69,7 +69,7 @@ fn clusters_that_change_places_are_held_elsewhere_in_the_meantime() {
 }
 
 #[test]
-fn a_write_that_fails_is_wanted_again_and_what_was_selected_is_still_there() {
+fn a_failed_write_is_repeated_and_the_selection_stays() {
     let all = names(0..250);
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let mut fleet = Fleet::new(&all[1..], Placement::default());
@@ -120,7 +120,7 @@ fn a_partly_written_change_is_recorded_once_it_is_complete() {
 }
 
 #[test]
-fn decisions_with_other_labels_or_another_name_are_made_right() {
+fn decisions_with_wrong_labels_or_names_are_corrected() {
     let mut fleet = Fleet::new(&["a"], Placement::default());
     let unlabeled = PlacementDecision { placement: None, ..decision("web", &["a"]) };
     add_decision(&mut fleet.world, "web-decision-1", unlabeled);

@@ -23,7 +23,7 @@ fn turn_of_second(cluster: &mut Cluster) -> bool {
 }
 
 #[test]
-fn the_design_counts_when_both_are_there() {
+fn the_config_map_of_the_design_takes_precedence() {
     let mut cluster = cluster();
     assert!(!turn_of_second(&mut cluster));
     cluster.turn("09:30");
@@ -37,7 +37,7 @@ fn the_design_counts_when_both_are_there() {
 }
 
 #[test]
-fn one_that_is_there_counts_even_when_it_cannot_be_used() {
+fn an_existing_config_map_takes_precedence_even_if_unusable() {
     let mut cluster = cluster();
     cluster.restart(QosLevels::unusable());
     assert!(!turn_of_second(&mut cluster));
@@ -45,7 +45,7 @@ fn one_that_is_there_counts_even_when_it_cannot_be_used() {
 }
 
 #[test]
-fn the_other_one_takes_over_when_the_first_is_deleted() {
+fn the_second_config_map_takes_effect_when_the_first_is_deleted() {
     let mut cluster = cluster();
     cluster.turn("09:30");
     cluster.delete_config(FIRST);
@@ -57,7 +57,7 @@ fn the_other_one_takes_over_when_the_first_is_deleted() {
 }
 
 #[test]
-fn one_in_another_namespace_is_not_looked_for() {
+fn a_config_map_in_another_namespace_is_ignored() {
     let mut cluster = cluster();
     let elsewhere = Some("kube-agents".into());
     cluster.world.qos_levels.extra =
@@ -68,9 +68,9 @@ fn one_in_another_namespace_is_not_looked_for() {
 }
 
 #[test]
-fn one_that_is_exempt_neither_sets_nor_restores_anything() {
+fn an_exempt_config_map_neither_sets_nor_restores_a_level() {
     let mut cluster = cluster();
     cluster.turn("09:30");
-    cluster.world.objects.exempt = Exemptions::of_namespaces(["volcano-system"]).into();
+    cluster.world.objects.exempt = Exemptions::for_namespaces(["volcano-system"]).into();
     assert!(cluster.turn_of(&config_map(FIRST), monday("11:00"), World::apply).is_none());
 }

@@ -13,7 +13,7 @@ use crate::support::NANOSECOND;
 
 type Spoil = fn(&Input<'_>, Timestamp, &mut Decision);
 
-/// Changes pods, and writes what has become of them.
+/// Changes pods, and writes the results.
 fn spoil(decision: &mut Decision, spoil: impl Fn(&mut DecidedPod)) {
     decision.pods.iter_mut().for_each(spoil);
     write_again(decision);
@@ -156,7 +156,7 @@ fn every_fault_in_a_decision_is_caught_by_its_check() {
     prove(&["qos_levels.rs"], &all, |spoil| months(logic(*spoil, true)));
 }
 
-/// Faults in which policies are in force, in what becomes of unusable lists, and in the writes.
+/// Faults in the policies in force, in the treatment of unusable lists, and in the writes.
 const FAULTY_LOGICS: [Fault<fn() -> Logic<'static>>; 5] = [
     ("apply the last open policy instead of the first", "", || {
         with_levels(|it| of_each_list(it, |all| all.reverse()))

@@ -9,7 +9,7 @@ fn policy(name: &str, target: i64) -> QosPolicy {
     level_policy(name, "09:00", "10:00", "a=b", target)
 }
 
-/// A pod on each of the nodes `plain`, `pool` (`pool=x`) and `both` (`pool=x,gpu=y`), and one without.
+/// A pod on each of the nodes `plain`, `pool` (`pool=x`) and `both` (`pool=x,gpu=y`), and one pending pod.
 fn cluster(of: QosLevels) -> Cluster {
     let mut cluster = Cluster::new([]);
     cluster.world.qos_levels.policies.clear();
@@ -46,7 +46,7 @@ fn the_last_entry_that_selects_the_node_replaces_the_global_list() {
 }
 
 #[test]
-fn of_a_node_that_is_not_known_nothing_is_concluded_from_its_labels() {
+fn an_unknown_node_implies_nothing_about_its_labels() {
     let global = levels([policy("global", -1)]);
     let on_unknown = |of: QosLevels| {
         let mut cluster = cluster(of);
@@ -92,7 +92,7 @@ fn an_unusable_list_keeps_its_last_good_form_and_the_others_apply() {
 }
 
 #[test]
-fn a_selector_of_nodes_that_cannot_be_used_is_the_one_that_was_there() {
+fn an_unusable_node_selector_keeps_its_last_usable_form() {
     let global = levels([policy("global", -1)]);
     let pool = list([policy("pool", 1)]);
     let lost = with_nodes(global.clone(), &[(None, pool.clone())]);

@@ -1,4 +1,4 @@
-//! QoS levels of pods: whose level a policy sets, and that every pod gets its own back.
+//! QoS levels of pods: the pods whose level a policy sets, and the restoration of every original.
 
 mod config_maps;
 mod faults;

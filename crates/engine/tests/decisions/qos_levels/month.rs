@@ -1,8 +1,8 @@
-//! Nothing is lost: a month at random, in which policies come, go and change, pods come, go, and are edited by
-//! their users, the agent is killed, and writes fail, are lost, or arrive late.
+//! Nothing is lost in a random month. Policies are created, deleted and changed; pods are created, deleted, and edited
+//! by their users; the agent is killed; and writes fail, are lost, or arrive late.
 //!
-//! At every quiet moment each pod shows exactly what its list says; and when all policies are gone, every pod
-//! has what its user wrote last.
+//! At every quiet instant, each pod has exactly the level that its list defines. After the deletion of all policies,
+//! every pod has the level that its user wrote last.
 //!
 //! `ALMANAC_ENGINE_STEPS` is the number of steps of the run.
 
@@ -30,7 +30,7 @@ pub(super) struct Month<'a> {
 impl<'a> Month<'a> {
     pub(super) fn new(seed: u64, logic: &'a Logic<'a>) -> Month<'a> {
         let mut rng = Rng::with_seed(seed);
-        // Clocks change in each of them.
+        // The clocks of each zone change.
         let begin = if rng.bool() { "2026-03-01T00:00:00Z" } else { "2026-10-10T00:00:00Z" };
         let cluster = Cluster::new(&mut rng);
         Month { rng, cluster, agent: Agent::new(logic), now: instant(begin) }
@@ -59,7 +59,7 @@ impl<'a> Month<'a> {
         Ok(())
     }
 
-    /// Time passes. The agent takes its turns at its wake times, and now and then in between.
+    /// Advances the time. The agent has its turns at its wakes, and sometimes in between.
     fn pass(&mut self, length: SignedDuration) -> Result<(), String> {
         let end = self.now + length;
         let is_up = self.rng.u8(..8) != 0;
@@ -73,10 +73,10 @@ impl<'a> Month<'a> {
         Ok(())
     }
 
-    /// A turn of the agent, if it is up; returns the instant of its next one.
+    /// A turn of the agent, if it is running; returns the instant of its next turn.
     fn wake(&mut self, is_up: bool) -> Result<Option<Timestamp>, String> {
         let fails = Fails::at_random(&mut self.rng);
-        // The agent may see a slightly older state.
+        // The agent may observe a slightly older state.
         let sees = self.rng.u8(..6) != 0;
         if !is_up {
             return Ok(None);
@@ -84,7 +84,7 @@ impl<'a> Month<'a> {
         self.agent.turn(&mut self.cluster, self.now, sees, fails, &mut self.rng)
     }
 
-    /// Everything arrives, the agent sees all there is, and its writes succeed.
+    /// Delivers everything: the agent observes the whole state, and its writes succeed.
     fn quiet(&mut self) -> Result<(), String> {
         self.cluster.late.clear();
         for _ in 0..3 {
@@ -92,7 +92,7 @@ impl<'a> Month<'a> {
         }
         let levels = self.agent.levels();
         self.cluster.check(&levels, self.now)?;
-        // Nothing changes until it wakes, if it ever does.
+        // Nothing changes until the next wake, if any.
         let wake_at =
             self.agent.turn(&mut self.cluster, self.now, true, Fails::Never, &mut self.rng)?;
         let asleep = (1..48).map(|hours| self.now + seconds(hours * 3600));

@@ -28,7 +28,7 @@ fn the_original_survives_when_one_policy_hands_over_to_another() {
         level_policy("long", "09:00", "12:00", "a=b", -1),
         level_policy("short", "10:00", "11:00", "a=b", 2),
     ];
-    // The first in the list wins: the second one only comes into its own where it is first.
+    // The first policy in the list wins: the second applies only where it is first.
     for (policies, at_ten) in
         [(both.clone(), "-1 1 long -1"), ([both[1].clone(), both[0].clone()], "2 1 short 2")]
     {
@@ -62,7 +62,7 @@ fn an_edit_inside_the_window_becomes_the_original_and_the_target_is_imposed_agai
 }
 
 #[test]
-fn an_edit_that_is_found_after_the_window_stays() {
+fn an_edit_that_is_observed_after_the_window_stays() {
     let mut cluster = Cluster::new([level_policy("p", "09:00", "10:00", "a=b", -1)])
         .with("edited", "a=b", Some("1"))
         .with("deleted", "a=b", Some("1"));
@@ -109,7 +109,7 @@ fn with_names_a_level_is_the_name_that_volcano_reads() {
 }
 
 #[test]
-fn annotations_full_of_rubbish_are_taken_at_their_word() {
+fn invalid_annotations_are_used_as_written() {
     let mut cluster = Cluster::new([]).with("pod", "a=b", Some("many words \u{1f600}"));
     cluster.set([level_policy("p", "09:00", "10:00", "a=b", -1)]);
     cluster.turn("09:00");

@@ -41,7 +41,7 @@ fn pods_that_have_ended_are_being_deleted_or_are_mirrors_stay_as_they_are() {
 fn pods_that_are_exempt_are_neither_changed_nor_restored() {
     let mut cluster = cluster();
     cluster.turn("09:00");
-    cluster.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    cluster.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     let turn = cluster.turn("10:00");
     assert!(turn.done.is_empty() && turn.effects.is_empty());
     let footprint = cluster.world.footprint(&config_map(FIRST));
@@ -49,7 +49,7 @@ fn pods_that_are_exempt_are_neither_changed_nor_restored() {
 }
 
 #[test]
-fn policies_are_about_the_pods_they_select_and_those_they_have_marked() {
+fn policies_concern_the_pods_they_select_and_those_they_have_annotated() {
     let mut cluster = cluster().with("other", "a=c", None);
     cluster.turn("09:00");
     cluster.pod("pod").labels = labels("a=c");

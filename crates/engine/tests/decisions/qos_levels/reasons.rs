@@ -1,4 +1,4 @@
-//! The reasons for the level of a pod, in words.
+//! The reasons for the level of a pod.
 
 use almanac_engine::qos_levels::{LeftAlone, QosLevels};
 use almanac_engine::{Identity, Verdict};
@@ -54,7 +54,7 @@ fn every_policy_of_the_list_has_its_verdict() {
 }
 
 #[test]
-fn a_winner_has_won_since_the_one_before_it_closed() {
+fn a_winner_has_won_since_the_previous_policy_closed() {
     let reasons =
         cluster().world.explain_object(&config_map(FIRST), &pod_name("pod"), monday("14:00"));
     let winner = reasons.iter().find(|it| it.verdict == Verdict::Won).unwrap();
@@ -81,7 +81,7 @@ fn a_pod_has_its_own_level_while_no_policy_for_it_is_open() {
 }
 
 #[test]
-fn a_pod_that_is_left_alone_says_why() {
+fn an_unchanged_pod_has_a_reason() {
     let mut cluster = cluster();
     cluster.pod("pod").left_alone = Some(LeftAlone::Terminating);
     let why = explained(&cluster, Some(&pod_name("pod")), "11:00");
@@ -89,7 +89,7 @@ fn a_pod_that_is_left_alone_says_why() {
 }
 
 #[test]
-fn a_config_map_by_itself_says_which_policies_are_open() {
+fn a_config_map_without_pods_lists_its_open_policies() {
     let config = config_map(FIRST).identity;
     for object in [None, Some(&config)] {
         let lines = explained(&cluster(), object, "11:00");

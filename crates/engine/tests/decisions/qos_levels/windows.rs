@@ -60,7 +60,7 @@ fn a_pod_that_is_created_inside_a_window_gets_the_level_at_the_next_turn() {
 }
 
 #[test]
-fn a_policy_that_is_deleted_disabled_retargeted_or_moved_inside_its_window_takes_effect_at_once() {
+fn an_edit_of_an_open_policy_takes_effect_immediately() {
     let policy = level_policy("night", "22:00", "06:00", "app=batch", -1);
     let mut disabled = policy.clone();
     disabled.is_enabled = false;
@@ -101,7 +101,7 @@ fn a_window_follows_the_clocks_of_its_zone() {
 }
 
 #[test]
-fn it_wakes_at_the_next_boundary_of_any_enabled_policy_and_never_in_between() {
+fn the_next_wake_is_the_next_boundary_of_any_enabled_policy() {
     let mut disabled = level_policy("off", "09:00", "10:00", "app=batch", 1);
     disabled.is_enabled = false;
     let mut cluster = Cluster::new([

@@ -42,7 +42,7 @@ fn each_write_that_fails_once_is_wanted_again() {
 }
 
 #[test]
-fn a_write_whose_answer_is_lost_needs_no_second_one() {
+fn a_write_with_a_lost_response_is_not_repeated() {
     let mut cluster = cluster();
     cluster.turn_of(&config_map(FIRST), monday("09:00"), |world, action| {
         world.apply(action);

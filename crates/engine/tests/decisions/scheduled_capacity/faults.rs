@@ -13,7 +13,7 @@ use crate::support::property::failures;
 
 type Spoil = fn(&Input<'_>, Timestamp, &mut Decision);
 
-/// Lets a behavior win that is open or not.
+/// Lets a behavior win whether or not it is open.
 fn let_win(input: &Input<'_>, now: Timestamp, it: &mut Decision, is_open: bool) {
     let all = input.policy.behaviors.iter();
     let other = all.enumerate().find(|(index, behavior)| {

@@ -15,7 +15,7 @@ fn a_change_of_winner_with_the_same_value_is_not_a_next_value() {
         Schedule::utc(1).with(5, "hours=9", "hours=12").with(5, "hours=12", "hours=17").published();
     let decision = producer.decide(instant("2026-11-23T10:00:00Z"));
     assert_eq!(decision.memory.next, Some(change("2026-11-23T17:00:00Z", 1)));
-    // The winner changes before, and with it what the status shows.
+    // The winner changes earlier, and so does the winner in the status.
     assert_eq!(decision.wake_at, Some(instant("2026-11-23T12:00:00Z")));
 }
 
@@ -60,7 +60,7 @@ fn a_rare_change_is_found_after_many_that_change_nothing() {
         .with(5, &every_hour(&list(0..60, 2)), &every_hour("1,31"))
         .with(8, "days=1; months=Nov; hours=6", "days=2; months=Nov")
         .published();
-    // It is above nothing before the first behavior closes, a minute later.
+    // The second behavior does not apply before the first one closes, a minute later.
     assert_eq!(producer.next("2026-10-23T12:00:00Z"), Some(change("2026-11-01T06:01:00Z", 8)));
     assert_eq!(producer.next("2026-11-23T12:00:00Z"), Some(change("2027-11-01T06:01:00Z", 8)));
 }
@@ -87,7 +87,7 @@ fn a_change_more_than_a_year_away_appears_with_time_alone() {
 fn the_same_day_of_the_next_year_is_within_a_year() {
     let producer = Schedule::utc(1).with(5, "days=1; months=Mar", "days=1; months=Mar; hours=1");
     let producer = producer.published();
-    // From 2027 to 2028 there are 366 days between the two.
+    // From 2027 to 2028, 366 days pass.
     assert_eq!(producer.next("2027-03-01T01:00:00Z"), Some(change("2028-03-01T00:00:00Z", 5)));
 }
 

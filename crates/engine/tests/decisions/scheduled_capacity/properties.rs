@@ -18,7 +18,7 @@ use crate::support::property::{fail, holds};
 use crate::support::schedule::{Close, Producer, close, pattern};
 use crate::support::{NANOSECOND, instant};
 
-/// One behavior: its window as text, its value and its priority.
+/// One behavior: its window as a string, its value and its priority.
 type BehaviorCase = (Window, u32, i32);
 
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ impl Case {
 
 pub(super) type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision;
 
-/// Everything that must hold of a way to decide and to close turns, in one case.
+/// Checks one case of a function to decide and a function to close turns.
 pub(super) fn check(case: &Case, decide: Decide<'_>, spoil: Close<'_>) -> TestCaseResult {
     let mut producer = Producer::new(case.policy());
     let now = case.now;
@@ -142,7 +142,7 @@ pub(super) fn check(case: &Case, decide: Decide<'_>, spoil: Close<'_>) -> TestCa
     if expected != found {
         return Err(fail(format!("the transitions lead to {expected:?}, not {found:?}")));
     }
-    // The first turn, one that finds nothing to do, and the next one there is, a little late.
+    // The first turn, a turn without changes, and the next turn, slightly late.
     for at in [Some(now), Some(now), wake_at.map(|at| at + case.late)].into_iter().flatten() {
         check_turn(&mut producer, at, decide, spoil)?;
     }
@@ -168,7 +168,7 @@ fn check_turn(
     Ok(())
 }
 
-/// Instants after `from` and before `to`, the last possible one among them.
+/// Instants after `from` and before `to`, including the last possible one.
 fn between(from: Timestamp, to: Timestamp) -> impl Iterator<Item = Timestamp> {
     let length = from.duration_until(to);
     let fractions = (1..8).map(move |eighths| from + length / 8 * eighths);
@@ -176,7 +176,7 @@ fn between(from: Timestamp, to: Timestamp) -> impl Iterator<Item = Timestamp> {
     fractions.chain(edges).filter(move |at| from < *at && *at < to)
 }
 
-/// The value at `now` and the next different one within a year, from all transitions there are.
+/// The value at `now` and the next different one within a year, from all transitions.
 fn by_walking_every_transition(
     policy: &ScheduledCapacity,
     now: Timestamp,

@@ -36,8 +36,8 @@ fn a_number_that_could_not_be_published_is_wanted_again() {
 }
 
 #[test]
-fn a_schedule_keeps_no_more_than_its_status_shows() {
-    // Its memory is only what its status shows: mangled or lost, the next decision is the same.
+fn a_schedule_keeps_no_more_than_its_status_contains() {
+    // Its policy state is only its status: without it, the next decision is the same.
     let mut producer = office_hours().published();
     let now = instant("2026-11-23T10:00:00Z");
     producer.turn(now);
@@ -66,7 +66,7 @@ fn after_a_clock_is_set_back_the_value_is_that_of_the_new_time() {
 fn an_exempt_schedule_publishes_nothing_and_is_explained_as_exempt() {
     let mut producer = office_hours().published();
     let now = instant("2026-11-23T10:00:00Z");
-    producer.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    producer.world.objects.exempt = Arc::new(Exemptions::for_namespaces(["default"]));
     let name = PolicyName::new(Family::ScheduledCapacity, producer.identity.clone());
     assert!(turn::open(&producer.world, &name, &Reach::everything(), now).is_none());
     assert_eq!(producer.world.footprint(&name).writes, []);

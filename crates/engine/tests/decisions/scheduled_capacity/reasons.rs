@@ -61,7 +61,7 @@ fn the_everyday_decision_records_only_what_won() {
     assert_eq!(reasons[0].verdict, Verdict::Won);
 }
 
-/// The instant from which the winner has been winning.
+/// The instant from which the winner has won.
 fn since(producer: &Producer, now: &str) -> Option<Timestamp> {
     let reasons = producer.explain(now);
     let mut winners = reasons.iter().filter(|it| it.verdict == Verdict::Won);
@@ -71,7 +71,7 @@ fn since(producer: &Producer, now: &str) -> Option<Timestamp> {
 }
 
 #[test]
-fn a_winner_is_dated_from_when_it_began_to_win_not_from_its_opening() {
+fn a_winner_is_dated_from_its_first_win_not_from_its_opening() {
     let producer = Schedule::utc(1)
         .with(5, "hours=9", "hours=17")
         .with_priority(1, 7, "hours=10", "hours=12")

@@ -24,7 +24,7 @@ fn a_negative_priority_loses_to_an_absent_one() {
 }
 
 #[test]
-fn of_equal_priorities_the_earlier_in_the_spec_wins() {
+fn the_earlier_of_equal_priorities_in_the_spec_wins() {
     let schedule = |first, second| {
         Schedule::utc(1)
             .with_priority(7, first, "hours=9", "hours=17")
@@ -51,7 +51,7 @@ fn without_behaviors_the_default_always_applies() {
 }
 
 #[test]
-fn a_behavior_ends_where_the_next_begins_without_a_dip() {
+fn a_behavior_closes_where_the_next_opens_without_a_dip() {
     let producer =
         Schedule::utc(0).with(5, "hours=9", "hours=12").with(5, "hours=12", "hours=17").published();
     assert_eq!(producer.value("2026-11-23T11:59:59.999999999Z"), 5);

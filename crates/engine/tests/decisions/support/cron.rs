@@ -1,4 +1,4 @@
-//! A world with one object of cron rules in it, and the target it scales.
+//! A world with one object of cron rules, and its target.
 
 use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
@@ -18,7 +18,7 @@ use crate::support::{decision_of, monday};
 pub(crate) use almanac_fixtures::names::{autoscaler, workload};
 pub(crate) use almanac_fixtures::rules::{Rule, bounds, checked, rule};
 
-/// Closes a turn in a world; what it came to, and what does not hold of that.
+/// Closes a turn in a world; returns its result, and the violations.
 pub(crate) fn close(
     open: OpenTurn,
     world: &mut World,
@@ -26,7 +26,7 @@ pub(crate) fn close(
     now: Timestamp,
     spoil: &dyn Fn(&mut Turn),
 ) -> (Turn, Violations) {
-    let decided = open.decision().get::<CronRules>().expect("it is the turn of cron rules").clone();
+    let decided = open.decision().get::<CronRules>().expect("a turn of cron rules").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let mut turn = open.close(world, outcomes.to_vec(), now);
     spoil(&mut turn);
@@ -64,21 +64,21 @@ pub(crate) fn hourly() -> Scaling {
 }
 
 impl Scaling {
-    /// Rules of a deployment that is there, with as many replicas.
+    /// Rules of an existing Deployment with this number of replicas.
     pub(crate) fn of_workload(replicas: u32, rules: &[Rule]) -> Scaling {
         let mut scaling = Scaling::for_target(workload("shop"), rules);
         scaling.set_replicas(replicas);
         scaling
     }
 
-    /// Rules of an autoscaler that is there, with these bounds.
+    /// Rules of an existing autoscaler with these bounds.
     pub(crate) fn of_autoscaler(min: u32, max: u32, rules: &[Rule]) -> Scaling {
         let mut scaling = Scaling::for_target(autoscaler("shop"), rules);
         scaling.set_bounds(Some(min), Some(max));
         scaling
     }
 
-    /// Rules of a target that is not there.
+    /// Rules of a missing target.
     pub(crate) fn for_target(target: Target, rules: &[Rule]) -> Scaling {
         let identity = names::cron_federated_hpa("shop").identity;
         let mut world = World::default();
@@ -93,7 +93,7 @@ impl Scaling {
         self
     }
 
-    /// After a turn at this time on Monday, checked, in which every write succeeds.
+    /// Runs a checked turn at this time on Monday, in which every write succeeds.
     pub(crate) fn turned(mut self, at: &str) -> Scaling {
         self.turn(monday(at));
         self
@@ -134,7 +134,7 @@ impl Scaling {
         self.object().policy = Some(checked(target, rules, &[]).into());
     }
 
-    /// The target cannot be fetched, until it is made available again.
+    /// The target cannot be fetched until a test makes it available again.
     pub(crate) fn lose_sight(&mut self, why: &str) {
         let target = self.target().identity().clone();
         self.reach = Reach::without(target, Unreachable::Unknown(why.into()));
@@ -174,19 +174,19 @@ impl Scaling {
         }
     }
 
-    /// Opens a turn, and checks what is decided.
+    /// Opens a turn, and checks the decision.
     pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
         let open = turn::open(&self.world, &self.name(), &self.reach, now).unwrap();
         check_cron_scaling(&self.input(), now, decision_of::<CronRules>(&open)).stop();
         open
     }
 
-    /// One turn, checked, in which every write succeeds. Says whether anything was written.
+    /// Runs one checked turn in which every write succeeds. Returns whether anything was written.
     pub(crate) fn turn(&mut self, now: Timestamp) -> bool {
         self.turn_with(now, World::apply)
     }
 
-    /// One turn, checked, whose writes have no effect and this outcome.
+    /// Runs one checked turn whose writes have no effect and this outcome.
     pub(crate) fn failed_turn(&mut self, now: Timestamp, outcome: &Outcome) -> bool {
         self.turn_with(now, |_, _| outcome.clone())
     }
@@ -207,7 +207,7 @@ impl Scaling {
         !self.written.is_empty()
     }
 
-    /// One turn that skips everything due until then.
+    /// Runs one turn that skips everything due until then.
     pub(crate) fn skip_stopped(&mut self, until: Timestamp, now: Timestamp) {
         let name = self.name();
         let turn = turn::skip_stopped(&mut self.world, &name, until, now).unwrap();
@@ -215,7 +215,7 @@ impl Scaling {
         self.last = Some(turn);
     }
 
-    /// Takes the due turns, up to and including `to`, and returns their instants.
+    /// Runs the due turns, up to and including `to`, and returns their instants.
     pub(crate) fn run_until(&mut self, to: Timestamp) -> Vec<Timestamp> {
         let mut turns = Vec::new();
         while let Some(at) = self.wake_at.filter(|at| *at <= to) {
@@ -230,11 +230,11 @@ impl Scaling {
     }
 
     pub(crate) fn rule_memory(&self, name: &str) -> &RuleMemory {
-        let rules = &self.memory().expect("a turn was taken").rules;
+        let rules = &self.memory().expect("a completed turn").rules;
         rules.iter().find(|it| *it.name == *name).unwrap_or_else(|| panic!("no memory of {name}"))
     }
 
-    /// A rule's history, newest first, a line an execution: `09:00:00 done replicas 5`.
+    /// A rule's history, newest first, one line for each execution: `09:00:00 done replicas 5`.
     pub(crate) fn history(&self, name: &str) -> Vec<String> {
         self.rule_memory(name).executions.iter().map(line).collect()
     }
@@ -244,7 +244,7 @@ impl Scaling {
         next_firing(rule, self.rule_memory(name), now)
     }
 
-    /// The whole chain of reasons as a person reads it.
+    /// The whole chain of reasons as lines for users.
     pub(crate) fn explained(&self, now: Timestamp) -> Vec<String> {
         let reasons = cron_scaling::explain(&self.input(), now);
         reasons.iter().map(|reason| cron_scaling::render(self.policy(), reason)).collect()

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::support::{decision_of, monday};
 
-/// The `ConfigMap` that counts if both are there.
+/// The `ConfigMap` that takes precedence if both exist.
 pub(crate) const FIRST: &str = "volcano-agent-config";
 pub(crate) const SECOND: &str = "volcano-agent-configuration";
 
@@ -40,7 +40,7 @@ impl Cluster {
         self.world.upsert(config_map(name).identity, Slim::QosLevels(PolicyObject::new(levels)));
     }
 
-    /// Deletes a `ConfigMap`; the shell inserts an empty one where there is none.
+    /// Deletes a `ConfigMap`; the shell inserts an empty one for an absent one.
     pub(crate) fn delete_config(&mut self, name: &str) {
         self.world.remove_policy(&config_map(name));
         if self.world.qos_levels.policies.is_empty() {
@@ -48,7 +48,7 @@ impl Cluster {
         }
     }
 
-    /// The process restarts. It keeps only the state that the cluster has.
+    /// The process restarts. Only the state of the cluster remains.
     pub(crate) fn restart(&mut self, written: QosLevels) {
         self.world.remove_policy(&config_map(FIRST));
         self.configure(FIRST, written);
@@ -76,14 +76,14 @@ impl Cluster {
         self.world.qos_levels.extra.level_format = format;
     }
 
-    /// Its user writes the level of a pod, or removes it.
+    /// The user of a pod writes its level, or removes it.
     pub(crate) fn edit(&mut self, name: &str, level: Option<&str>) {
         let annotations =
             QosAnnotations { level: level.map(Arc::from), ..self.pod(name).annotations() };
         self.pod(name).annotate(&annotations);
     }
 
-    /// `level original policy applied`, `-` for each that is not there.
+    /// `level original policy applied`, with `-` for each absent annotation.
     pub(crate) fn shows(&mut self, name: &str) -> String {
         let QosAnnotations { level, original, policy, applied } = self.pod(name).annotations();
         let shown = [level, original, policy, applied].map(|text| match text.as_deref() {
@@ -94,7 +94,7 @@ impl Cluster {
         shown.join(" ")
     }
 
-    /// One turn on Monday, in which all actions are applied.
+    /// Runs one turn on Monday, in which all actions are applied.
     pub(crate) fn turn(&mut self, time: &str) -> Turn {
         self.turn_at(monday(time))
     }
@@ -103,7 +103,7 @@ impl Cluster {
         self.turn_of(&config_map(FIRST), now, World::apply).unwrap()
     }
 
-    /// One turn, whose writes have these outcomes; `None` where there is nothing to decide.
+    /// Runs one turn whose writes have these outcomes; `None` without a decision.
     pub(crate) fn turn_of(
         &mut self,
         config: &PolicyName,

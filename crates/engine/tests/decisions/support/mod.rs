@@ -1,4 +1,4 @@
-//! Worlds with policies in them, and turns that are checked.
+//! Worlds with policies, and checked turns.
 
 pub(crate) mod cron;
 pub(crate) mod levels;
@@ -27,7 +27,7 @@ pub(crate) fn owned(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
 
 /// The decision at the opening of a turn of this family.
 pub(crate) fn decision_of<F: PolicyFamily>(open: &OpenTurn) -> &F::Decision {
-    &open.decision().get::<F>().expect("it is a turn of this family").decision
+    &open.decision().get::<F>().expect("a turn of this family").decision
 }
 
 pub(crate) fn seconds(seconds: i64) -> SignedDuration {

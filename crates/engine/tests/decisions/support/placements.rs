@@ -1,4 +1,4 @@
-//! A world with clusters and placements, and its turns, each checked.
+//! A world with clusters and placements, and its checked turns.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Clusters without anything, and a placement.
+    /// Clusters without labels or scores, and a placement.
     pub(crate) fn new(clusters: &[&str], placement: Placement) -> Fleet {
         let mut fleet = Fleet { world: hub() };
         for name in clusters {
@@ -68,12 +68,12 @@ impl Fleet {
         decision.clusters.iter().map(|it| &**it).collect::<Vec<_>>().join(" ")
     }
 
-    /// One turn, checked, in which all actions are applied.
+    /// Runs one checked turn, in which all actions are applied.
     pub(crate) fn turn(&mut self, now: Timestamp) -> Turn {
         self.turn_with(now, World::apply)
     }
 
-    /// One turn, checked, whose writes have these outcomes; after one that is not as wanted, none is tried.
+    /// Runs one checked turn whose writes have these outcomes; after a failed write, no further write is tried.
     pub(crate) fn turn_with(
         &mut self,
         now: Timestamp,
@@ -93,7 +93,7 @@ impl Fleet {
         open.close(&mut self.world, outcomes, now)
     }
 
-    /// The decisions there are, each in a line: `web-decision-1 0 canary: a b`.
+    /// The existing decisions, each in a line: `web-decision-1 0 canary: a b`.
     pub(crate) fn decisions(&self) -> Vec<String> {
         let shown = self.world.placement.extra.decisions.iter().map(|(identity, decision)| {
             let index = decision.group_index.map_or("-".to_owned(), |it| it.to_string());
@@ -103,7 +103,7 @@ impl Fleet {
         shown.collect()
     }
 
-    /// The clusters in all decisions there are, in order.
+    /// The clusters in all existing decisions, in order.
     pub(crate) fn selects_now(&self) -> Vec<String> {
         let clusters = self.world.placement.extra.decisions.iter().flat_map(|(_, it)| &it.clusters);
         let mut clusters: Vec<String> = clusters.map(ToString::to_string).collect();
@@ -111,7 +111,7 @@ impl Fleet {
         clusters
     }
 
-    /// The totals by cluster, the first in rank first: `a 430, b 340`.
+    /// The totals by cluster, in order of rank: `a 430, b 340`.
     pub(crate) fn totals(&self) -> String {
         let reasons = self.world.explain(&Fleet::name(), monday("12:00"));
         let totals = reasons.iter().filter_map(|it| {

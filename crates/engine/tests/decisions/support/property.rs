@@ -1,7 +1,7 @@
 //! Runs a property over random cases, from a seed that is printed. `ALMANAC_ENGINE_CASES` is the number of cases of each
 //! property.
 //!
-//! Cases that failed once are in `regressions.txt`; they are run before any others.
+//! Cases that failed once are in `regressions.txt`; they run before all others.
 
 use std::fmt::Debug;
 
@@ -14,7 +14,7 @@ use proptest::test_runner::{
 
 const REGRESSIONS: &str = "tests/decisions/regressions.txt";
 
-/// Holds a property against random cases, and against those that failed once.
+/// Checks a property with random cases, and with the cases that failed once.
 pub(crate) fn holds<S: Strategy>(
     name: &str,
     cases: u32,
@@ -27,7 +27,7 @@ pub(crate) fn holds<S: Strategy>(
     let seed = trials::seed(&format!("{name}, {cases} cases"));
     let config = Config {
         cases,
-        // Some strategies draw again; how often grows with the number of cases.
+        // Some strategies draw again; the limit grows with the number of cases.
         max_local_rejects: cases.saturating_mul(100).max(65_536),
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),

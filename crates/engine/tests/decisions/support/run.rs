@@ -1,4 +1,4 @@
-//! A world in which time passes, turn by turn, and who set each field of it last.
+//! A world in which time passes, turn by turn, with the last writer of each field.
 
 use std::collections::BTreeMap;
 
@@ -32,13 +32,13 @@ pub(crate) struct Run {
     pub(crate) world: World,
     pub(crate) start: RunStart,
     pub(crate) last_writes: BTreeMap<(Identity, Field), LastWrite>,
-    /// Everything that was ever set, in order.
+    /// All effects so far, in order.
     pub(crate) effects: Vec<(Timestamp, PolicyName, turn::Effect)>,
     agenda: Agenda,
 }
 
 impl Run {
-    /// Begins where the engine says.
+    /// Starts at the instant that the engine determines.
     pub(crate) fn beginning(mut world: World, from: Timestamp) -> Run {
         let start = begin(&mut world, from);
         let mut run =
@@ -82,7 +82,7 @@ impl Run {
         Run { world, start: RunStart::default(), last_writes, effects: Vec::new(), agenda }
     }
 
-    /// Takes the turns before an instant, each checked.
+    /// Runs the turns before an instant, each checked.
     pub(crate) fn until(&mut self, before: Timestamp) {
         while let Some((at, policy)) = self.agenda.first().filter(|(at, _)| *at < before) {
             let policy = policy.clone();

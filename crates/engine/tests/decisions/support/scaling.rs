@@ -1,4 +1,4 @@
-//! A world with one autoscaler in it, and a target of its name.
+//! A world with one autoscaler, and its target of the same name.
 
 use almanac_checker::check_metric_scaling;
 use almanac_engine::metric_scaling::{
@@ -27,8 +27,8 @@ pub(crate) struct Scaling {
     pub(crate) last: Option<Turn>,
 }
 
-/// Zero to a hundred replicas by the query `q`, which recommends one replica a unit; the target has `replicas` of
-/// them.
+/// Zero to a hundred replicas by the query `q`, which recommends one replica for each unit; the target has `replicas`
+/// replicas.
 pub(crate) fn by_one_query(replicas: u32) -> Scaling {
     Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(external("q")), replicas)
 }
@@ -48,7 +48,7 @@ impl Scaling {
         scaling
     }
 
-    /// Another field manager sets the replicas, and their number follows at once.
+    /// Another field manager sets the replicas, and the current replicas follow immediately.
     pub(crate) fn set(&mut self, replicas: u32) {
         let workload = Workload { replicas: Some(replicas), current: None };
         self.world.objects.workloads.insert(self.target.clone(), workload);
@@ -59,18 +59,18 @@ impl Scaling {
         self.world.objects.workloads.get_mut(&self.target).unwrap().current = Some(current);
     }
 
-    /// The answer to a query from now on.
+    /// Sets the sample of a query from now on.
     pub(crate) fn answer(&mut self, query: &str, answer: f64) {
         self.sample(query, Ok(FiniteNumber::new(answer).unwrap()));
     }
 
-    /// With this answer to a query from the beginning.
+    /// Sets the sample of a query from the start.
     pub(crate) fn answered(mut self, query: &str, answer: f64) -> Scaling {
         self.answer(query, answer);
         self
     }
 
-    /// After a turn at this time on Monday.
+    /// Runs a turn at this time on Monday.
     pub(crate) fn turned(mut self, at: &str) -> Scaling {
         self.turn(monday(at));
         self
@@ -93,7 +93,7 @@ impl Scaling {
         self.world.metric_scaling.policies.get_mut(&self.name.identity).unwrap().memory = memory;
     }
 
-    /// Opens a turn, and checks what is decided.
+    /// Opens a turn, and checks the decision.
     pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
         let reach = Reach::everything();
         let open = turn::open(&self.world, &self.name, &reach, now).unwrap();
@@ -106,7 +106,7 @@ impl Scaling {
         decision_of::<Autoscalers>(&self.open(now)).clone()
     }
 
-    /// One turn; what the replicas are set to since.
+    /// Runs one turn; returns the resulting replicas.
     pub(crate) fn turn(&mut self, now: Timestamp) -> u32 {
         let open = self.open(now);
         let outcomes: Vec<Outcome> =
@@ -115,7 +115,7 @@ impl Scaling {
         self.replicas().unwrap()
     }
 
-    /// One turn whose write ends so.
+    /// Runs one turn whose write has this outcome.
     pub(crate) fn turn_that_ends(&mut self, now: Timestamp, outcome: &Outcome) {
         let open = self.open(now);
         let outcomes = open.actions().iter().map(|_| outcome.clone()).collect();
@@ -135,12 +135,13 @@ impl Scaling {
         recorded.collect()
     }
 
-    /// Every reason as a person reads it.
+    /// Every reason as a line for users.
     pub(crate) fn explained(&self, now: Timestamp) -> Vec<String> {
         self.world.explain(&self.name, now).into_iter().map(|it| it.message).collect()
     }
 
-    /// The turns from one instant to another, at their wake times: when the replicas changed, and to what.
+    /// Runs the turns from one instant to another, at their wakes; returns each change of the replicas with its
+    /// instant.
     pub(crate) fn run(&mut self, from: Timestamp, to: Timestamp) -> Vec<(String, u32)> {
         let (mut now, mut changes) = (from, Vec::new());
         while now < to {

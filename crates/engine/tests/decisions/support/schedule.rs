@@ -1,4 +1,4 @@
-//! A world with one schedule in it.
+//! A world with one schedule.
 
 use almanac_checker::{
     ClosedSchedule, Violations, check_schedule_settled, check_scheduled_capacity,
@@ -32,14 +32,14 @@ impl Publish for Schedule {
 /// Handles a turn, and the world, after the engine has closed it.
 pub(crate) type Close<'a> = &'a dyn Fn(&mut Turn, &mut World);
 
-/// Closes a turn in a world; what it came to, and what does not hold of that.
+/// Closes a turn in a world; returns its result, and the violations.
 pub(crate) fn close(
     open: OpenTurn,
     world: &mut World,
     outcomes: &[Outcome],
     spoil: Close<'_>,
 ) -> (Turn, Violations) {
-    let decided = open.decision().get::<Schedules>().expect("it is the turn of a schedule").clone();
+    let decided = open.decision().get::<Schedules>().expect("a turn of a schedule").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let before = world.scheduled_capacity.policies[&identity].memory;
     let mut turn = open.close(world, outcomes.to_vec(), opened_at);
@@ -81,7 +81,7 @@ impl Producer {
         PolicyName::new(Family::ScheduledCapacity, self.identity.clone())
     }
 
-    /// Opens a turn, and checks what is decided.
+    /// Opens a turn, and checks the decision.
     pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
         let open = turn::open(&self.world, &self.name(), &Reach::everything(), now).unwrap();
         check_scheduled_capacity(&self.input(), now, decision_of::<Schedules>(&open)).stop();
@@ -106,7 +106,7 @@ impl Producer {
         explain(&self.input(), instant(now))
     }
 
-    /// The reasons as a person reads them.
+    /// The reasons as lines for users.
     pub(crate) fn explained(&self, now: &str) -> Vec<String> {
         let policy = self.input().policy;
         let reasons = self.explain(now);
@@ -117,7 +117,7 @@ impl Producer {
         self.world.scheduled_capacity.policies[&self.identity].memory
     }
 
-    /// One turn, checked; its actions and when it wants to be woken.
+    /// Runs one checked turn; returns its actions and its wake.
     pub(crate) fn turn(&mut self, now: Timestamp) -> (Vec<Action>, Option<Timestamp>) {
         self.turn_with(now, World::apply)
     }

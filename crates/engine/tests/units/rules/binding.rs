@@ -28,7 +28,7 @@ fn version(version: u64, pod: Pod) -> Pod {
     Pod { version: Some(version), ..pod }
 }
 
-/// Read at some version, and reserved by that.
+/// Reads the pod and the node at a version, and reserves by these reads.
 fn reserve_at(scene: &mut Scene, name: &str, read: &Pod) -> Result<ReservationId, ReserveError> {
     let read = with_uid(name, read.clone());
     let node = ("n-a", &node("zone=a"));
@@ -49,7 +49,7 @@ fn a_pod_counts_from_the_moment_it_is_reserved() {
 }
 
 #[test]
-fn what_is_written_with_a_binding_names_policy_unit_and_cost() {
+fn the_annotations_of_a_binding_name_policy_unit_and_cost() {
     let units = [unit("a", 5, None, "zone=a")];
     let mut scene = Scene::new(prefer(units), &ZONES);
     let other = Arc::new(owned_by("extensions.example.com", "ReplicaSet"));
@@ -79,7 +79,7 @@ fn the_unit_is_that_of_the_node_at_the_moment_of_binding() {
 }
 
 #[test]
-fn what_was_read_of_a_node_and_a_pod_outweighs_a_watch_that_is_behind() {
+fn a_read_of_a_node_or_pod_overrides_an_older_watch() {
     let mut scene = scene_with_room_for(1);
     let versioned = |version, text| Node { version: Some(version), ..node(text) };
     scene.ledger.set_node("n-a", &versioned(3, "zone=a"));
@@ -122,7 +122,7 @@ fn a_pod_that_is_seen_without_a_node_at_a_later_version_was_not_bound() {
 }
 
 #[test]
-fn what_changes_before_a_binding_is_posted_withdraws_it() {
+fn a_change_before_a_binding_is_posted_withdraws_it() {
     type Change = fn(&mut Scene);
     let changes: [(&str, Change, ReserveError); 8] = [
         ("lead", |scene| scene.ledger.lose_leadership(), ReserveError::NotServing),
@@ -183,7 +183,7 @@ fn a_binding_that_is_posted_late_or_twice_is_not_confirmed() {
 }
 
 #[test]
-fn of_two_reservations_a_lowered_cap_withdraws_one() {
+fn a_lowered_cap_withdraws_one_of_two_reservations() {
     let mut scene = scene_with_room_for(2);
     let one = scene.reserve("one", "n-a").unwrap();
     let two = scene.reserve("two", "n-a").unwrap();
@@ -193,7 +193,7 @@ fn of_two_reservations_a_lowered_cap_withdraws_one() {
 }
 
 #[test]
-fn what_is_posted_is_what_the_policy_says_by_then() {
+fn a_posted_binding_follows_the_current_policy() {
     let mut scene = scene_with_room_for(1);
     let id = scene.reserve("one", "n-a").unwrap();
     scene.set_policy("p", required([unit("new", 2, 1, "zone=a")]));
@@ -220,7 +220,7 @@ fn a_timeout_holds_the_place_until_a_late_enough_read_settles_it() {
 }
 
 #[test]
-fn a_read_that_shows_the_pod_bound_or_gone_settles_at_any_time() {
+fn a_read_of_a_bound_or_deleted_pod_settles_at_any_time() {
     for found in [Some(with_uid("one", on("n-a", pod("app=a")))), None] {
         let mut scene = scene_with_room_for(2);
         let (id, _) = scene.bind("one", "n-a");
@@ -232,7 +232,7 @@ fn a_read_that_shows_the_pod_bound_or_gone_settles_at_any_time() {
 }
 
 #[test]
-fn a_watch_that_is_behind_does_not_give_a_place_away() {
+fn a_late_watch_event_releases_no_permit() {
     let mut scene = scene_with_room_for(1);
     let id = reserve_at(&mut scene, "one", &version(7, pod("app=a"))).unwrap();
     scene.confirm(id).unwrap();
@@ -264,7 +264,7 @@ fn a_pod_is_bound_once() {
 }
 
 #[test]
-fn what_cannot_be_bound_is_refused_with_the_reason() {
+fn an_impossible_binding_is_refused_with_the_reason() {
     let mut scene = scene_with_room_for(5);
     let now = Some(Timestamp::UNIX_EPOCH);
     scene.set_pod("going", &Pod { deleted: now, ..pod("app=a") });
@@ -321,7 +321,7 @@ fn a_pod_takes_a_place_under_the_labels_that_its_binding_may_give_it() {
     assert_eq!((counted.len(), counted[0].units[0].used), (1, 1));
     assert_eq!(scene.ledger.reservations(), 0);
     scene.ledger.settle(id, BindOutcome::Posted);
-    // A policy that comes to select a pod by being bound governs it as well.
+    // A policy that selects a pod only after its binding governs it as well.
     let by_zone = almanac_engine::units::ResourcePolicy {
         pod_selector: selector(&format!("app=a,{ZONE}=eu-1")),
         ..policy

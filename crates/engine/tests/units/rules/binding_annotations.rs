@@ -53,7 +53,7 @@ fn the_annotations_of_ungoverned_and_pending_pods_are_left_alone() {
     scene.set_pod("daemon", &daemon);
     assert_eq!(stale_pods(&mut scene, &[]), NONE);
     assert!(!scene.ledger.has_stale_binding_annotations(&pod_name("exempt"), |_, _| false));
-    // The user removes the mark, and the other pod is bound.
+    // The user removes the annotations, and the other pod is bound.
     scene.set_pod("exempt", &Pod { ungoverned: None, ..exempt });
     scene.set_pod("pending", &bound_policy("gone"));
     assert_eq!(stale_pods(&mut scene, &[]), ["exempt", "pending"]);
@@ -71,5 +71,9 @@ fn each_term_checks_all_pods_again() {
     assert!(!scene.ledger.has_stale_binding_annotations(&pod_name("one"), |_, _| false));
     scene.ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     scene.ledger.serve(at(10)).unwrap();
-    assert_eq!(stale_pods(&mut scene, &[]), ["one"], "the earlier term may not have written it");
+    assert_eq!(
+        stale_pods(&mut scene, &[]),
+        ["one"],
+        "the earlier term might not have written the pod"
+    );
 }

@@ -32,7 +32,7 @@ fn a_relabeled_node_moves_its_pods_and_evicts_none() {
 }
 
 #[test]
-fn pods_on_a_node_that_is_gone_count_where_it_was_until_they_are_gone_too() {
+fn pods_on_a_deleted_node_count_in_its_last_unit_until_deleted() {
     let mut scene = Scene::new(required([unit("a", 1, 1, "zone=a")]), &ZONES);
     scene.set_node("n-c", "zone=a");
     scene.fill("n-a", 1, &pod("app=a"));
@@ -70,7 +70,7 @@ fn a_number_of_a_node_holds_until_nodes_are_renumbered() {
 }
 
 #[test]
-fn a_cap_that_is_edited_up_and_down_counts_at_once() {
+fn a_raised_or_lowered_cap_applies_immediately() {
     let mut scene = Scene::new(capped(3), &ZONES);
     scene.fill("n-a", 3, &pod("app=a"));
     scene.set_pod("new", &pod("app=a"));
@@ -136,7 +136,7 @@ fn a_watch_event_older_than_the_known_version_is_ignored() {
 }
 
 #[test]
-fn a_read_that_is_late_does_not_bring_back_a_pod_that_is_gone() {
+fn a_late_read_does_not_restore_a_deleted_pod() {
     let mut scene = Scene::new(capped(3), &ZONES);
     let name = pod_name("p1");
     let uid = Some("u".into());

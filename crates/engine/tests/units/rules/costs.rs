@@ -39,7 +39,7 @@ fn a_cost_is_never_beyond_what_kubernetes_reads() {
 }
 
 #[test]
-fn of_pods_over_a_cap_the_last_bound_goes_first() {
+fn the_last_bound_pod_over_a_cap_is_deleted_first() {
     let mut scene = Scene::new(required([unit("a", 5, 2, "zone=a")]), &ZONES);
     for (uid, bound) in [("d", 10), ("c", 10), ("b", 3), ("a", 20)] {
         scene.set_pod(uid, &on("n-a", Pod { bound: Some(second(bound)), ..pod("app=a") }));
@@ -82,11 +82,11 @@ fn pods_of_other_workloads_than_replica_sets_get_no_cost() {
     scene.set_pod("set", &on("n-a", pod("app=a")));
     scene.remove_pod("bare");
     let report = scene.ledger.report(&policy_name("p")).unwrap();
-    assert_eq!(report.without_cost.len(), 1, "they are counted as they change");
+    assert_eq!(report.without_cost.len(), 1, "counts follow each change");
 }
 
 #[test]
-fn a_cost_goes_with_its_policy() {
+fn a_cost_is_removed_with_its_policy() {
     let mut scene = scene();
     scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
     scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others(7), ..pod("app=a") }));
@@ -123,7 +123,7 @@ fn a_unit_in_between_rewrites_nothing() {
 }
 
 #[test]
-fn pods_that_are_going_are_left_as_they_are() {
+fn terminating_pods_are_unchanged() {
     let mut scene = scene();
     scene.set_pod("done", &on("n-a", Pod { is_finished: true, ..ours(100, pod("app=a")) }));
     scene.set_pod("going", &on("n-a", Pod { deleted: Some(second(0)), ..pod("app=a") }));
@@ -143,7 +143,7 @@ fn while_policies_conflict_costs_stay_as_they_are() {
 }
 
 #[test]
-fn of_many_pods_over_a_cap_only_those_after_a_change_get_another_cost() {
+fn a_change_over_a_cap_updates_only_the_costs_of_later_pods() {
     let mut scene = Scene::new(required([unit("a", 5, 0, "zone=a")]), &ZONES);
     let bound = |place: i64| on("n-a", Pod { bound: Some(second(place)), ..pod("app=a") });
     for place in 0..5 {

@@ -28,7 +28,7 @@ fn a_pod_counts_in_the_unit_of_highest_priority_and_of_these_in_the_first() {
 }
 
 #[test]
-fn pods_that_were_there_before_the_policy_count() {
+fn existing_pods_count_under_a_new_policy() {
     let mut scene = Scene::new(one_unit(), &ZONES);
     scene.remove_policy("p");
     scene.fill("n-a", 3, &pod("app=a"));

@@ -78,11 +78,11 @@ fn a_leader_that_returns_resolves_its_bindings_by_its_list() {
     assert_eq!(ledger.reservations(), 1, "it might still be applied");
     ledger.acquire_leadership(3, at(15), LONGEST_BIND);
     ledger.serve(at(25)).unwrap();
-    assert_eq!(ledger.reservations(), 0, "the list shows that it was not");
+    assert_eq!(ledger.reservations(), 0, "by the list, the pod was not bound");
 }
 
 #[test]
-fn a_list_removes_what_it_does_not_have_unless_that_is_newer() {
+fn a_list_removes_absent_objects_unless_they_are_newer() {
     let mut scene = Scene::new(required([unit("a", 1, 5, "zone=a")]), &[("n-a", "zone=a")]);
     let at = |version: u64| Pod { version: Some(version), ..pod("app=a") };
     for (name, version) in [("old", 3), ("listed", 4), ("newer", 9)] {
@@ -97,7 +97,7 @@ fn a_list_removes_what_it_does_not_have_unless_that_is_newer() {
 }
 
 #[test]
-fn a_leader_that_returns_lists_all_unwritten_costs() {
+fn a_returning_leader_lists_all_unwritten_costs() {
     let mut ledger = standby();
     let bound = Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) };
     ledger.set_pod(&pod_name("two"), &bound);
@@ -111,7 +111,7 @@ fn a_leader_that_returns_lists_all_unwritten_costs() {
 }
 
 #[test]
-fn what_the_watch_has_shown_since_is_newer_than_a_list() {
+fn later_watch_events_are_newer_than_a_list() {
     let mut scene = Scene::new(required([unit("a", 1, 5, "zone=a")]), &[]);
     let name = pod_name("one");
     let pod_at = |version, pod| Pod { version: Some(version), uid: Some("one".into()), ..pod };
@@ -120,7 +120,7 @@ fn what_the_watch_has_shown_since_is_newer_than_a_list() {
     scene.ledger.replace_pods([(&name, &pod_at(2, pod("app=a")))], Some(3));
     scene.ledger.replace_nodes([("n-a", &node_at(2))], Some(3));
     scene.ledger.replace_policies([(policy_name("v"), units(1), Some(2))], Some(3));
-    // Lists of an earlier version come in after the watch has gone on.
+    // Lists of an earlier version arrive after later watch events.
     scene.ledger.remove_pod(&name, Some(&"one".into()), Some(8));
     scene.ledger.remove_node("n-a", Some(8));
     scene.ledger.remove_policy(&policy_name("v"), Some(8));

@@ -2,7 +2,7 @@
 
 use crate::support::{Scene, pod, required, unit};
 
-/// Names as long as Kubernetes allows them, about.
+/// Names of about the maximum length in Kubernetes.
 fn long_name(number: usize) -> String {
     format!("{number:04}-{}", "x".repeat(245))
 }

@@ -1,4 +1,4 @@
-//! The nodes on which evicting pods helps, and the number of pods that it helps.
+//! The nodes on which evictions help a pod, and the number of pods that they help.
 
 use almanac_engine::units::{Pod, Verdict};
 
@@ -20,7 +20,7 @@ fn nominated(node: &str) -> Pod {
     Pod { nominated: Some(node.into()), ..pod("app=a") }
 }
 
-/// The nodes on which evicting the first pod helps.
+/// The nodes on which evictions help the first pod.
 fn preempt(scene: &mut Scene, pod: &str, nodes: &[&str]) -> Vec<String> {
     let victims: Vec<String> = nodes.iter().map(|node| format!("{node}-0")).collect();
     let of_nodes: Vec<(&str, Vec<&str>)> =
@@ -91,7 +91,7 @@ fn a_kept_place_is_taken_by_no_other_pod_until_it_is_given_up() {
 }
 
 #[test]
-fn a_place_is_kept_until_the_pod_is_bound_or_gone_or_not_nominated_in_time() {
+fn capacity_is_kept_until_the_pod_is_bound_deleted_or_late() {
     for end in ["bound", "gone", "late"] {
         let mut scene = full(required([unit("only", 1, 1, "zone=a")]), &NODES);
         scene.set_pods(&["one", "two"], &pod("app=a"));
@@ -110,7 +110,7 @@ fn a_place_is_kept_until_the_pod_is_bound_or_gone_or_not_nominated_in_time() {
 }
 
 #[test]
-fn a_victim_of_the_same_unit_makes_room_for_one_pod() {
+fn a_victim_of_the_same_unit_frees_capacity_for_one_pod() {
     let policy = required([unit("only", 1, 1, "zone=a")]);
     let mut scene = Scene::new(policy, &NODES);
     scene.fill("a-1", 1, &pod("app=a"));
@@ -147,7 +147,7 @@ fn a_full_unit_is_preempted_only_by_evicting_a_pod_that_is_counted_there() {
 }
 
 #[test]
-fn of_a_unit_over_its_cap_enough_pods_have_to_be_evicted() {
+fn enough_pods_of_a_unit_over_its_cap_must_be_evicted() {
     let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &NODES);
     scene.fill("a-1", 2, &pod("app=a"));
     scene.set_pod("new", &pod("app=a"));
@@ -156,7 +156,7 @@ fn of_a_unit_over_its_cap_enough_pods_have_to_be_evicted() {
 }
 
 #[test]
-fn a_nomination_is_stale_once_the_unit_takes_no_more_pods() {
+fn a_nomination_is_stale_once_the_unit_accepts_no_more_pods() {
     let mut scene = full(required([unit("only", 1, 2, "zone=a")]), &NODES);
     scene.set_pod("first", &nominated("a-1"));
     scene.set_pod("second", &nominated("a-2"));
@@ -179,11 +179,11 @@ fn a_nomination_is_stale_once_the_unit_takes_no_more_pods() {
     assert_eq!(scene.stale(), ["first"], "its node is in no unit any more");
     scene.set_policy("q", required([unit("only", 1, 2, "zone=a")]));
     scene.set_node("a-1", "zone=a");
-    assert_eq!(scene.stale(), ["first"], "two policies select it");
+    assert_eq!(scene.stale(), ["first"], "two policies select the pod");
 }
 
 #[test]
-fn of_many_nominated_pods_some_are_looked_at_at_a_time() {
+fn each_call_checks_some_of_many_nominated_pods() {
     let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &NODES);
     for number in 0..600 {
         scene.set_pod(&format!("p-{number:03}"), &nominated("x-1"));
@@ -204,7 +204,7 @@ fn a_nominated_pod_that_no_eviction_helps_any_more_keeps_no_place() {
     scene.set_pod("stuck", &nominated("a-1"));
     scene.set_pod("other", &pod("app=a"));
     assert_ne!(scene.filter("other", &["a-2"]).unwrap(), [Verdict::Chosen]);
-    // Its node is cordoned, so that evictions help on none.
+    // The node is cordoned, so that evictions help on no node.
     assert!(scene.preempt("stuck", &[]).is_empty());
     assert_eq!(scene.stale(), ["stuck"]);
     assert_eq!(scene.filter("other", &["a-2"]).unwrap(), [Verdict::Chosen]);

@@ -16,7 +16,7 @@ fn scores(scene: &Scene, pod: &str, candidates: &[NodeId]) -> Vec<u8> {
 }
 
 #[test]
-fn the_nodes_of_the_best_unit_with_room_are_chosen() {
+fn the_nodes_of_the_best_unit_with_free_capacity_are_chosen() {
     let mut scene = Scene::new(required(two_units()), &ZONES);
     scene.set_pod("new", &pod("app=a"));
     let before = scene.verdicts_without_hold("new", &ALL).unwrap();
@@ -67,7 +67,7 @@ fn with_prefer_nodes_outside_every_unit_come_last() {
 }
 
 #[test]
-fn with_required_a_pod_waits_when_all_is_full() {
+fn under_required_a_pod_is_pending_when_every_unit_is_full() {
     let mut scene = Scene::new(required([unit("only", 0, 1, "zone=a")]), &ZONES);
     scene.fill("n-a", 1, &pod("app=a"));
     scene.set_pod("new", &pod("app=a"));
@@ -180,7 +180,7 @@ fn a_hold_sends_no_pod_to_a_lower_unit() {
 }
 
 #[test]
-fn of_units_that_are_as_good_one_with_a_place_that_is_not_leased_is_chosen() {
+fn among_equal_units_one_with_an_unleased_permit_is_chosen() {
     let units = [unit("one", 5, 2, "zone=a"), unit("two", 5, 1, "zone=b")];
     let mut scene = Scene::new(required(units), &ZONES);
     scene.set_pods(&["a", "b", "c", "d"], &pod("app=a"));

@@ -25,7 +25,7 @@ fn full_scene() -> Scene {
     scene
 }
 
-/// The same after it has refused these pods.
+/// The scene after it has refused these pods.
 fn full_scene_that_refused(names: &[&str]) -> Scene {
     let mut scene = full_scene();
     refused(&mut scene, names);
@@ -33,7 +33,7 @@ fn full_scene_that_refused(names: &[&str]) -> Scene {
 }
 
 #[test]
-fn a_raised_cap_wakes_as_many_pods_as_there_is_room_for() {
+fn a_raised_cap_requeues_as_many_pods_as_it_adds_permits() {
     let mut scene = full_scene_that_refused(&["c", "a", "b"]);
     scene.set_policy("p", required([unit("a", 1, 4, "zone=a")]));
     assert_eq!(scene.woken(), ["a", "c"], "those that were refused first");
@@ -43,25 +43,25 @@ fn a_raised_cap_wakes_as_many_pods_as_there_is_room_for() {
 }
 
 #[test]
-fn a_pod_that_goes_wakes_one_that_waits() {
+fn a_deleted_pod_requeues_a_refused_pod() {
     let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_pod("n-a-0");
     assert_eq!(scene.woken(), ["a"]);
 }
 
 #[test]
-fn another_pod_is_woken_when_the_first_does_not_come_back() {
+fn the_next_pod_is_requeued_when_the_first_is_not_tried() {
     let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_pod("n-a-0");
     assert_eq!(scene.woken(), ["a"]);
     let next = scene.ledger.next_wake().unwrap();
     assert_eq!(next, scene.now + Duration::from_secs(30));
     scene.now = next;
-    assert_eq!(scene.woken(), ["b"], "a is behind it now");
+    assert_eq!(scene.woken(), ["b"], "pod a is queued after pod b");
 }
 
 #[test]
-fn pods_are_woken_when_their_policy_or_a_conflict_goes() {
+fn pods_are_requeued_when_their_policy_is_deleted_or_a_conflict_ends() {
     let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.set_policy("q", prefer([unit("a", 1, None, "zone=a")]));
     assert_eq!(scene.woken(), [""; 0], "two policies are worse than one");
@@ -69,11 +69,11 @@ fn pods_are_woken_when_their_policy_or_a_conflict_goes() {
     assert_eq!(scene.woken(), ["a", "b"], "the other one has room");
     let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_policy("p");
-    assert_eq!(scene.woken(), ["a", "b"], "nothing governs them");
+    assert_eq!(scene.woken(), ["a", "b"], "no policy governs the pods");
 }
 
 #[test]
-fn a_strategy_edited_to_prefer_wakes_all_that_wait() {
+fn a_strategy_edited_to_prefer_requeues_all_refused_pods() {
     let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.set_policy("p", prefer([unit("a", 1, 2, "zone=a")]));
     assert_eq!(scene.woken(), ["a", "b"]);
@@ -120,7 +120,7 @@ fn a_pod_that_was_put_off_until_its_binding_was_settled_is_woken_when_it_was_not
 }
 
 #[test]
-fn a_node_that_comes_wakes_those_that_may_go_there() {
+fn a_new_node_requeues_the_pods_that_may_use_it() {
     let units = || [unit("capped", 2, 1, "zone=a"), unit("any", 1, None, "zone=c")];
     for (policy, labels, expected) in [
         (required(units()), "zone=c", &["a", "b"][..]),
@@ -226,7 +226,7 @@ fn lowering_a_cap_requeues_no_pod() {
 }
 
 #[test]
-fn a_pod_that_could_not_be_woken_is_named_again() {
+fn a_pod_that_could_not_be_requeued_is_returned_again() {
     let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_pod("n-a-0");
     assert_eq!(scene.woken(), ["a"]);

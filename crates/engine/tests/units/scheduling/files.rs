@@ -1,4 +1,4 @@
-//! The pods and nodes that are there where a run begins.
+//! The existing pods and nodes at the start of a run.
 
 use almanac_engine::units::{Pod, Ungoverned, presumed};
 
@@ -22,7 +22,7 @@ fn shop() -> Shop {
 }
 
 #[test]
-fn pods_that_are_there_are_those_of_their_workload_and_only_the_rest_is_made_up() {
+fn existing_pods_count_as_replicas_and_only_the_rest_is_synthetic() {
     let shop = shop()
         .pod("web-7d9-x", of_web("7d9", Some("b1"), -10))
         .pod("web-7d9-y", of_web("7d9", None, -5))
@@ -34,7 +34,7 @@ fn pods_that_are_there_are_those_of_their_workload_and_only_the_rest_is_made_up(
 }
 
 #[test]
-fn pods_beyond_the_replicas_go_at_the_beginning() {
+fn pods_beyond_the_replicas_are_deleted_at_the_start() {
     let shop = shop()
         .pod("web-7d9-x", of_web("7d9", Some("a1"), -10))
         .pod("web-7d9-y", of_web("7d9", Some("b1"), -20))
@@ -45,7 +45,7 @@ fn pods_beyond_the_replicas_go_at_the_beginning() {
 }
 
 #[test]
-fn pods_of_the_same_cost_go_the_newest_first() {
+fn the_newest_of_pods_with_equal_cost_is_deleted_first() {
     let shop = shop()
         .pod("web-7d9-x", of_web("7d9", Some("b1"), -20))
         .pod("web-7d9-y", of_web("7d9", Some("b1"), -10))
@@ -66,14 +66,14 @@ fn pods_of_the_same_cost_go_the_newest_first() {
 }
 
 #[test]
-fn a_pod_without_a_workload_here_stays_as_it_is() {
+fn a_pod_without_a_known_workload_is_unchanged() {
     let stray = Pod { node: Some("a1".into()), ..pod("app=a") };
     let shop = shop().pod("stray", stray).workload("web", "app=a", 0).begun();
     assert_eq!(shop.filled("web"), "a 1, b 0; 0");
 }
 
 #[test]
-fn pods_that_are_made_up_are_of_the_newest_revision_there_is() {
+fn synthetic_pods_have_the_newest_revision() {
     let policy = grouped_by(&["pod-template-hash"], required([unit("a", 1, 2, "pool=a")]));
     let shop = Shop::new(policy)
         .node("a1", node("pool=a"))
@@ -99,7 +99,7 @@ fn without_a_known_revision_all_pods_are_assumed_to_be_of_one() {
 }
 
 #[test]
-fn pods_that_are_being_deleted_count_until_they_are_gone_unless_they_are_ignored() {
+fn terminating_pods_count_until_their_deletion_unless_ignored() {
     let leaving = Pod { deleted: Some(second(30)), ..of_web("7d9", Some("a1"), -10) };
     let fill = |ignores_terminating| {
         let mut policy = required([unit("a", 1, 1, "pool=a")]);
@@ -134,7 +134,7 @@ fn pods_that_have_finished_or_are_never_governed_do_not_count() {
 }
 
 #[test]
-fn a_node_that_takes_no_pods_keeps_those_it_has() {
+fn a_cordoned_node_keeps_its_pods() {
     let closed = almanac_engine::units::Node { is_unschedulable: true, ..node("pool=a") };
     let shop = Shop::new(prefer([unit("a", 1, 9, "pool=a")]))
         .node("a1", closed)

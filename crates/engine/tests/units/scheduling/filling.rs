@@ -14,7 +14,7 @@ fn two_units(best: u32, other: u32) -> [Unit; 2] {
 }
 
 #[test]
-fn the_best_unit_fills_first_and_what_it_does_not_take_goes_to_the_next() {
+fn the_best_unit_fills_first_and_excess_pods_use_the_next() {
     let mut shop = Shop::new(required(two_units(3, 2))).workload("web", "app=a", 2).begun();
     for (at, replicas, filled) in
         [(0, 2, "a 2, b 0; 0"), (1, 3, "a 3, b 0; 0"), (2, 4, "a 3, b 1; 0"), (3, 9, "a 3, b 2; 4")]
@@ -26,21 +26,21 @@ fn the_best_unit_fills_first_and_what_it_does_not_take_goes_to_the_next() {
 }
 
 #[test]
-fn with_prefer_pods_go_outside_once_no_unit_has_room_and_with_required_they_wait() {
+fn excess_pods_use_nodes_outside_under_prefer_and_are_pending_under_required() {
     let fill = |policy| Shop::new(policy).workload("web", "app=a", 7).begun().filled("web");
     assert_eq!(fill(prefer(two_units(3, 2))), "a 3, b 2, outside all units 2; 0");
     assert_eq!(fill(required(two_units(3, 2))), "a 3, b 2; 2");
 }
 
 #[test]
-fn a_closed_unit_takes_no_pod_and_one_without_a_cap_takes_all() {
+fn a_closed_unit_accepts_no_pod_and_a_unit_without_a_cap_accepts_all() {
     let units = [unit("a", 2, 0, "pool=a"), unit("b", 1, None, "pool=b")];
     let shop = Shop::new(required(units)).workload("web", "app=a", 7).begun();
     assert_eq!(shop.filled("web"), "a 0, b 7; 0");
 }
 
 #[test]
-fn of_units_with_the_same_priority_the_first_is_assumed_to_fill_first() {
+fn the_first_unit_of_equal_priority_is_assumed_to_fill_first() {
     let units = [unit("b", 1, 2, "pool=b"), unit("a", 1, 2, "pool=a")];
     let shop = Shop::new(required(units)).workload("web", "app=a", 3).begun();
     assert_eq!(shop.filled("web"), "a 1, b 2; 0");
@@ -73,7 +73,7 @@ fn scale_ins_come_before_scale_outs_of_the_same_instant() {
 }
 
 #[test]
-fn a_replica_set_loses_the_pods_of_the_worst_unit_first_and_before_them_those_that_wait() {
+fn a_replica_set_loses_pending_pods_first_and_then_pods_of_the_worst_unit() {
     let mut shop = Shop::new(required(two_units(3, 2))).workload("web", "app=a", 7).begun();
     for (at, replicas, filled) in
         [(1, 6, "a 3, b 2; 1"), (2, 4, "a 3, b 1; 0"), (3, 2, "a 2, b 0; 0")]
@@ -110,7 +110,7 @@ fn a_stateful_set_loses_the_pod_with_the_highest_number_first() {
 }
 
 #[test]
-fn a_stateful_set_makes_the_pod_that_is_missing_and_loses_the_one_beyond() {
+fn a_stateful_set_creates_a_missing_pod_and_deletes_an_excess_pod() {
     let (shop, _) = numbered(3, &[(0, "b1"), (2, "b1"), (10, "b1")]);
     let mut shop = shop.begun();
     shop.turns(1);
@@ -125,7 +125,7 @@ fn a_stateful_set_makes_the_pod_that_is_missing_and_loses_the_one_beyond() {
 }
 
 #[test]
-fn the_numbers_of_a_stateful_set_may_begin_elsewhere() {
+fn the_numbers_of_a_stateful_set_may_start_above_zero() {
     let (shop, data) = numbered(2, &[(5, "b1"), (6, "b1")]);
     let mut shop = shop.first_number(&data, 5).begun();
     shop.turns(1);
@@ -136,7 +136,7 @@ fn the_numbers_of_a_stateful_set_may_begin_elsewhere() {
 }
 
 #[test]
-fn pods_that_wait_get_what_others_leave_in_the_order_in_which_they_were_created() {
+fn pending_pods_get_freed_capacity_in_the_order_of_their_creation() {
     let mut shop = Shop::new(required([unit("a", 1, 2, "pool=a")]))
         .workload("early", "app=a,of=early", 3)
         .workload("late", "app=a,of=late", 0)
@@ -152,7 +152,7 @@ fn pods_that_wait_get_what_others_leave_in_the_order_in_which_they_were_created(
 }
 
 #[test]
-fn what_nodes_can_hold_bounds_what_a_unit_takes() {
+fn the_capacity_of_nodes_limits_the_pods_of_a_unit() {
     let shop = |pods| {
         Shop::new(required([unit("a", 2, 9, "pool=a"), unit("b", 1, 9, "pool=b")]))
             .node("a1", small_node("pool=a", pods))
@@ -184,7 +184,7 @@ fn a_large_pod_waits_for_a_node_while_a_small_one_gets_it() {
 }
 
 #[test]
-fn policies_share_what_nodes_can_hold() {
+fn policies_share_the_capacity_of_nodes() {
     let of = |label: &str| {
         let mut policy = required([unit("a", 1, 9, "pool=a")]);
         policy.pod_selector = selector(label);
@@ -218,7 +218,7 @@ fn each_group_has_the_cap_for_itself() {
 }
 
 #[test]
-fn a_pod_of_two_policies_waits_and_counts_for_both() {
+fn a_pod_of_two_policies_is_pending_and_counts_for_both() {
     let policy = required([unit("a", 1, 9, "pool=a")]);
     let shop =
         Shop::new(policy.clone()).policy("other", policy).workload("web", "app=a", 2).begun();
@@ -255,7 +255,7 @@ fn excessive_numbers_are_bounded_with_an_assumption() {
 }
 
 #[test]
-fn no_pod_is_scheduled_before_a_run_begins() {
+fn no_pod_is_scheduled_before_a_run_starts() {
     let mut shop = Shop::new(required(two_units(3, 2))).workload("web", "app=a", 7);
     let policy = shop.world.policies().next().unwrap();
     let due = |shop: &Shop, at| shop.world.follows_target(&policy, second(at));
@@ -266,7 +266,7 @@ fn no_pod_is_scheduled_before_a_run_begins() {
 }
 
 #[test]
-fn strategies_differ_in_nothing_while_units_have_room() {
+fn strategies_have_the_same_result_while_units_have_free_capacity() {
     for strategy in [Strategy::Prefer, Strategy::Required] {
         let mut policy = prefer(two_units(3, 2));
         policy.strategy = strategy;

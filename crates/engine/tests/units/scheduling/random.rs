@@ -157,7 +157,7 @@ fn wrong(
     None
 }
 
-/// Whether a node has room for one more pod.
+/// Whether a node has free capacity for one more pod.
 fn has_room(seen: &ClusterView, name: &Arc<str>, pod: &Pod) -> bool {
     let node = &seen.nodes[name];
     let there = seen.pods.values().filter(|it| it.node.as_ref() == Some(name) && !it.is_finished);
@@ -169,7 +169,7 @@ fn has_room(seen: &ClusterView, name: &Arc<str>, pod: &Pod) -> bool {
     has_cpu && free.pods.is_none_or(|free| free > pods) && !node.is_unschedulable
 }
 
-/// A pod that went although it was worth more to its user than one that its workload has kept.
+/// A deleted pod with a higher cost than a pod that its workload has kept.
 fn wrongly_gone(before: &ClusterView, now: &ClusterView) -> Option<String> {
     let own = |pod: &Pod| match pod.cost {
         DeletionCost::Others(cost) if pod.node.is_some() => Some(cost),
@@ -231,7 +231,7 @@ fn scaling_never_exceeds_a_cap_or_leaves_a_schedulable_pod_pending() {
 }
 
 #[test]
-fn nothing_changes_by_time_alone_before_the_instant_that_is_named_and_then_something_does() {
+fn time_alone_changes_the_simulation_at_the_named_instant_and_not_earlier() {
     let seed = trials::seed("waking");
     let mut woken = 0;
     for number in 0..SHOPS {

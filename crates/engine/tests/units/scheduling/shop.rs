@@ -98,7 +98,7 @@ impl Shop {
         self
     }
 
-    /// The turns of all policies at a second, those of other policies again while they influence each other.
+    /// Runs the turns of all policies at a second, and again while the policies influence each other.
     pub(super) fn turns(&mut self, at: i64) -> Vec<Turn> {
         let policies: Vec<PolicyName> = self.world.policies().collect();
         let again: Vec<PolicyName> = policies.iter().chain(&policies).cloned().collect();
@@ -114,7 +114,7 @@ impl Shop {
         turns
     }
 
-    /// A turn of a policy, checked, that the world carries out.
+    /// Runs a checked turn of a policy. The world applies the actions.
     fn turn(&mut self, policy: &PolicyName, at: i64) -> Option<Turn> {
         let now = second(at);
         let open = turn::open(&self.world, policy, &Reach::everything(), now)?;
@@ -126,13 +126,13 @@ impl Shop {
         Some(open.close(&mut self.world, outcomes, now))
     }
 
-    /// The pods in the units of a policy, and those that wait: `a 3, b 1; 2`.
+    /// The pods in the units of a policy, and the pending ones: `a 3, b 1; 2`.
     pub(super) fn filled(&self, policy: &str) -> String {
         let values = |field| self.values[&(policy_name(policy), field)].to_string();
         format!("{}; {}", values(Field::UnitPods), values(Field::PendingPods))
     }
 
-    /// The nodes of the pods whose names begin so, in the order of the names; `-` for none.
+    /// The nodes of the pods whose names start with a prefix, in the order of the names; `-` for none.
     pub(super) fn nodes(&self, beginning: &str) -> String {
         let pods = self.world.units.extra.scheduling.as_ref().unwrap().pods();
         let own = pods.filter(|(pod, _)| pod.name().starts_with(beginning));

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 
 use crate::naive::ClusterView;
 
-/// The label of a node that pods are given.
+/// The node label that the API server copies to pods.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// One change of one object; `None` for an object that is gone.
+/// One change of one object; `None` for a deleted object.
 #[derive(Clone)]
 pub(super) enum WatchEvent {
     Policy(Identity, Option<ResourcePolicy>, u64),
@@ -48,7 +48,7 @@ pub(super) struct ApiServer {
     pub(super) version: u64,
     pub(super) held: ClusterView,
     pub(super) policy_versions: BTreeMap<Identity, u64>,
-    /// Of policies, nodes and pods.
+    /// The watch events of policies, nodes and pods.
     pub(super) feeds: [Feed; 3],
     /// The UIDs of the pods that we have bound.
     pub(super) bound_by_us: BTreeSet<Arc<str>>,
@@ -101,7 +101,7 @@ impl ApiServer {
         self.feeds[2].events.push_back(WatchEvent::Pod(name.clone(), uid, None, self.version));
     }
 
-    /// Binds a pod as Kubernetes does; whether it was.
+    /// Binds a pod as Kubernetes does; returns whether the binding was applied.
     pub(super) fn bind(
         &mut self,
         name: &Identity,
@@ -139,13 +139,13 @@ impl ApiServer {
         true
     }
 
-    /// Goes back to what it was, as after it was restored from a backup: watches end, and versions come again.
+    /// Restores an earlier state, as from a backup: watches end, and versions repeat.
     pub(super) fn restore(&mut self, backup: &ApiServer) {
         *self = ApiServer { feeds: <[Feed; 3]>::default(), ..backup.clone() };
     }
 }
 
-/// The labels of a pod after it was bound to a node with these.
+/// The labels of a pod after its binding to a node with these labels.
 pub(super) fn with_given(pod: &Labels, node: &Labels) -> Labels {
     Labels::new(pod.iter().chain(node.iter().filter(|(key, _)| *key == ZONE)))
 }

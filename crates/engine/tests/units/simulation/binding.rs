@@ -25,7 +25,7 @@ pub(super) struct Flight {
     is_bound: Option<bool>,
     /// The instant at which the response arrives; `None` when it is lost.
     answers_at: Option<Elapsed>,
-    /// The instant from which the replica no longer waits for it.
+    /// The instant at which the replica stops waiting for the response.
     gives_up_at: Elapsed,
     has_given_up: bool,
     /// The response is a conflict, which the API server returns for any error of etcd: the binding may have been
@@ -34,7 +34,7 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    /// Whether a scheduler waits for what becomes of this pod.
+    /// Whether a scheduler waits for the outcome of this pod.
     pub(super) fn is_awaited(&self, pod: &Identity) -> bool {
         !self.has_given_up && self.task.pod == *pod
     }
@@ -53,7 +53,7 @@ impl World {
             self.back_off(&pod);
             return Ok(());
         }
-        // Both are read for this.
+        // The replica reads both for the reservation.
         let read = self.api.held.pods.get(&pod).filter(|read| read.uid.as_ref() == Some(&uid));
         let (Some(read), Some(found)) = (read.cloned(), self.api.held.nodes.get(&node).cloned())
         else {
@@ -197,7 +197,7 @@ impl World {
         Ok(())
     }
 
-    /// Requests land, answers arrive, and what does not arrive in time is given up.
+    /// Delivers requests and responses. A request without a timely response is given up.
     pub(super) fn fly(&mut self) -> Result<(), Violation> {
         let mut flights = std::mem::take(&mut self.flights);
         flights.sort_by_key(|flight| flight.lands_at);

@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// A change that we do not cause.
+    /// A change by a user or another controller.
     pub(super) fn change(&mut self) {
         let kind = self.rng.u8(..100);
         if self.is_calm {
@@ -119,7 +119,7 @@ impl World {
         self.rng.choice(names)
     }
 
-    /// A pod finishes, is being deleted, or is gone.
+    /// A pod finishes, is being deleted, or is deleted.
     fn end_pod(&mut self) {
         let Some(name) = self.any_pod() else { return };
         let (now, is_deleted) = (self.wall(), self.api.held.pods[&name].deleted.is_some());
@@ -143,7 +143,7 @@ impl World {
         self.api.edit_pod(&name, |pod| pod.labels = labels);
     }
 
-    /// Something changes in a pod that does not matter here.
+    /// Changes a part of a pod that has no effect here.
     fn touch_pod(&mut self) {
         let Some(name) = self.any_pod() else { return };
         self.api.edit_pod(&name, |_| {});

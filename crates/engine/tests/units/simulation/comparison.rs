@@ -1,5 +1,5 @@
-//! A ledger against a plain count of the events it received, and against a ledger that receives everything at once,
-//! in any order.
+//! Compares a ledger with a plain count of the events that it received, and with a ledger that receives all objects at
+//! the same time, in any order.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,8 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation>
         let why = format!("{theirs} bindings are reserved, expected {ours}");
         return Err(wrong(Check::Counts, why));
     }
-    // A ledger that receives everything at once has no record of pods being bound, nor of the labels they get.
+    // A ledger that receives all objects at the same time has no record of bindings in progress, or of the labels that
+    // they give.
     let gives_labels =
         view.being_bound.iter().any(|(name, (_, to_come))| view.pods[name].labels != *to_come);
     let view = ClusterView { being_bound: BTreeMap::new(), ..view };
@@ -50,7 +51,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation>
     if gives_labels { Ok(()) } else { compare_verdicts(replica, &view, &rebuilt, rng) }
 }
 
-/// A ledger that receives everything at once, in any order.
+/// A ledger that receives all objects at the same time, in any order.
 fn rebuilt(view: &ClusterView, rng: &mut Rng) -> Ledger {
     enum ObjectChange<'a> {
         Policy(&'a Identity),
@@ -84,7 +85,7 @@ fn rebuilt(view: &ClusterView, rng: &mut Rng) -> Ledger {
     ledger
 }
 
-/// One pod that has yet to be scheduled has the same verdicts in both.
+/// A pending pod has the same verdicts in both.
 fn compare_verdicts(
     replica: &Replica,
     view: &ClusterView,

@@ -1,4 +1,4 @@
-//! Pods that evict others, with several schedulers and late watch events. There are no more evictions than places, the
+//! Pods that evict others, with several schedulers and late watch events. The evictions do not exceed the caps, the
 //! best unit comes first, and no pod stays nominated for a full unit.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,15 +16,15 @@ const PODS: usize = 30;
 /// The caps of the units `a` and `b`, in the order of their priority.
 const CAPS: [u32; 2] = [4, 3];
 
-/// Each node has room for one pod, and a pod of no policy has it at first.
+/// Each node has capacity for one pod, and a pod without a policy uses it at first.
 struct Eviction {
     rng: Rng,
     scene: Scene,
     occupied: BTreeMap<String, String>,
-    /// For which node each pod is nominated.
+    /// The nominated node of each pod.
     nominated: BTreeMap<String, String>,
     pending: BTreeSet<String>,
-    /// Watch events of pods that the ledger has yet to receive.
+    /// Watch events of pods that the ledger has not received yet.
     events: Vec<(String, Option<Pod>)>,
     /// The number of evicted pods in each unit.
     evicted: BTreeMap<String, u32>,
@@ -122,8 +122,8 @@ impl Eviction {
 }
 
 #[test]
-fn no_more_pods_are_evicted_than_there_are_places() {
-    let name = "no_more_pods_are_evicted_than_there_are_places";
+fn no_more_pods_are_evicted_than_caps_allow() {
+    let name = "no_more_pods_are_evicted_than_caps_allow";
     let first = trials::seed(name);
     for number in 0..trials::size("ALMANAC_UNITS_EVICTIONS", 100_u64, 2_000) {
         let seed = first.wrapping_add(number);

@@ -6,17 +6,17 @@
 pub(super) enum Check {
     /// No cap is exceeded where only we could have exceeded it.
     Caps,
-    /// Nothing is reserved, or posted, where all that we have bound leaves no room.
+    /// Nothing is reserved or posted if our bindings leave no free capacity.
     Room,
-    /// Only the pod is bound for which a place was reserved.
+    /// Only the pod with the reservation is bound.
     SamePod,
-    /// The unit is that of the node as it was read.
+    /// The unit is that of the node as read.
     Units,
-    /// A pod is sent to the best unit with room, and nowhere else.
+    /// A pod is sent to the best unit with free capacity only.
     Order,
-    /// The ledger counts as the plain account does.
+    /// The ledger counts equal those of the plain count.
     Counts,
-    /// Costs are what they should be, and a user's own is left.
+    /// Costs are the desired ones, and a user's own cost is kept.
     Costs,
     /// A binding never overwrites the cost that a user has set.
     UserCosts,
@@ -72,7 +72,7 @@ pub(super) enum Fault {
     NeverWakes,
 }
 
-/// Each fault, with the check that has to catch it.
+/// Each fault, with the check that must catch it.
 pub(super) const ALL: [(Fault, Check); 31] = [
     (Fault::BindsWithoutReserving, Check::Caps),
     (Fault::TakesTimeoutForFailure, Check::Caps),

@@ -1,5 +1,5 @@
-//! A thousand pods at once: several schedulers filter and bind at the same time, and three units take a hundred pods
-//! each.
+//! A thousand concurrent pods: several schedulers filter and bind at the same time, and three units accept a hundred
+//! pods each.
 //!
 //! Schedulers that filtered before others were bound learn at the binding that a unit is full, and filter again.
 
@@ -82,7 +82,7 @@ impl Herd {
                 _ => self.settle(),
             }
         }
-        // Those that are left find every unit full.
+        // The remaining pods find every unit full.
         for (name, uid) in std::mem::take(&mut self.pending) {
             let outcome = self.ledger.filter(&name, Some(&uid), &candidates, self.now, LEASE);
             let FilterOutcome::ByNode(verdicts) = outcome else { panic!("{outcome:?}") };
@@ -102,7 +102,7 @@ impl Herd {
         }
         let place = self.rng.usize(..self.pending.len());
         let (name, uid) = self.pending.swap_remove(place);
-        // Some schedulers ask without a lease being kept, as after one has expired.
+        // Some schedulers send requests without a lease, as after its expiry.
         let lease = if self.rng.bool() { LEASE } else { Duration::ZERO };
         let outcome = self.ledger.filter(&name, Some(&uid), candidates, self.now, lease);
         let FilterOutcome::ByNode(verdicts) = outcome else {
@@ -151,7 +151,7 @@ impl Herd {
             return;
         }
         self.ledger.settle(id, BindOutcome::Posted);
-        // The watch may be long in coming: then the reservation is what counts.
+        // The watch may be late: then the reservation counts.
         if self.rng.bool() {
             let bound = Some(second(0));
             let node = Some(Arc::clone(&node));
@@ -166,8 +166,8 @@ fn node_of(number: usize) -> Node {
 }
 
 #[test]
-fn a_thousand_pods_at_once_fill_three_units_exactly() {
-    let name = "a_thousand_pods_at_once_fill_three_units_exactly";
+fn a_thousand_concurrent_pods_fill_three_units_exactly() {
+    let name = "a_thousand_concurrent_pods_fill_three_units_exactly";
     let first = trials::seed(name);
     let mut refused = 0;
     for herd in 0..trials::size("ALMANAC_UNITS_HERDS", 1_000, 10_000) {

@@ -1,4 +1,4 @@
-//! The listing of a replica: one kind after the other, each at another version, while its watches continue.
+//! The listing of a replica: one kind after the other, each at a different version, while its watches continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::naive::{Nodes, Pods};
 /// Policies, each with the version of its object.
 type VersionedPolicies = BTreeMap<Identity, (ResourcePolicy, u64)>;
 
-/// The objects it has listed so far.
+/// The objects that have been listed so far.
 pub(super) struct List {
     pub(super) begun_at: Elapsed,
     pub(super) policies: Option<(VersionedPolicies, ListedAt)>,
@@ -31,7 +31,7 @@ pub(super) struct ListedAt {
 }
 
 impl Replica {
-    /// The position from which it still needs the watch events of a kind.
+    /// The position of the first watch event of a kind that the listing still needs.
     pub(super) fn needs_events_from(&self, kind: usize) -> u64 {
         let watched = if self.has_listed { self.positions[kind] } else { u64::MAX };
         let list = self.list.as_ref();
@@ -43,7 +43,7 @@ impl Replica {
         watched.min(listed.unwrap_or(u64::MAX))
     }
 
-    /// Lists one more kind, as the API server has it now.
+    /// Lists one more kind, in the current state of the API server.
     pub(super) fn list_more(&mut self, api: &ApiServer, now: Elapsed) {
         let list = self.list.get_or_insert(List {
             begun_at: now,
@@ -69,7 +69,7 @@ impl Replica {
         self.list.as_ref().is_some_and(|list| list.pods.is_some())
     }
 
-    /// Takes the finished list, and serves if it leads.
+    /// Applies the finished list, and serves if the replica leads.
     pub(super) fn take_list(&mut self, rng: &mut Rng) {
         let Some(List { begun_at, policies, nodes, pods }) = self.list.take() else { return };
         let (Some(policies), Some(nodes), Some(pods)) = (policies, nodes, pods) else { return };

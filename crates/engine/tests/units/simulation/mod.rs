@@ -34,7 +34,7 @@ pub(crate) fn again(few: &str, seed: u64, of: &str) -> String {
     )
 }
 
-/// Lets a cluster live, and looks at all checks or at one. How often pods were bound, or what is wrong first.
+/// Runs a cluster with all checks or one check. Returns the number of bindings, or the first failure.
 fn live(
     seed: u64,
     is_calm: bool,
@@ -65,7 +65,7 @@ fn run(is_calm: bool, of: &str) {
             }
         }
     }
-    // One cluster alone may have no room.
+    // One cluster alone may have no free capacity.
     let is_enough = bound > steps / 200 || steps < 20 * LIFE;
     assert!(is_enough, "hardly anything was bound: {bound} pods in {steps} steps");
 }
@@ -76,8 +76,8 @@ fn no_cap_is_exceeded_without_foreign_bindings_and_edits() {
 }
 
 #[test]
-fn no_pod_is_bound_beyond_a_cap_despite_others() {
-    run(false, "no_pod_is_bound_beyond_a_cap_despite_others");
+fn our_bindings_exceed_no_cap_despite_other_changes() {
+    run(false, "our_bindings_exceed_no_cap_despite_other_changes");
 }
 
 #[test]

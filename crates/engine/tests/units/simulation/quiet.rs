@@ -1,7 +1,7 @@
-//! All faults end, and everything in progress arrives. Then the schedulers and we come to rest, nothing may be left
-//! to do, and nothing may be wrong.
+//! All faults end, and all messages in progress arrive. Then the schedulers and replicas come to rest, without pending
+//! work and without a failed check.
 //!
-//! The leader keeps its leadership. A new one would count everything again, and hide what was lost under this one.
+//! The leader keeps its leadership. A new leader would count everything again, and hide a loss of this one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use super::faults::{Check, Violation, wrong};
 use super::scheduling::fits;
 use super::world::World;
 
-/// The number of rounds without a change after which all is at rest: longer than any wait.
+/// The number of rounds without a change that proves rest: longer than any wait.
 const AT_REST: u32 = 24;
 
 /// A cluster that is not at rest after this number of rounds never is.
 const TOO_LONG: u32 = 2_000;
 
 impl World {
-    /// All faults end. Everything arrives, one replica leads, and does all there is to do.
+    /// Ends all faults. All messages arrive, one replica leads, and it does all its work.
     pub(super) fn calm_down(&mut self) -> Result<(), Violation> {
         self.is_quiet = true;
         self.cut_off = None;
@@ -50,7 +50,7 @@ impl World {
         (self.api.version, self.generation, reserved, under_way, self.refused.len())
     }
 
-    /// Kubernetes deletes the pods that are bound to nodes that are gone.
+    /// Deletes the pods on deleted nodes, as Kubernetes does.
     fn collect_garbage(&mut self) {
         let is_lost = |pod: &Pod| {
             pod.node.as_ref().is_some_and(|node| !self.api.held.nodes.contains_key(node))
@@ -139,7 +139,7 @@ impl World {
             let nodes: Vec<Arc<str>> = fitting.cloned().collect();
             let has_node = match held.governing(name, pod)[..] {
                 [] => !nodes.is_empty(),
-                // Where a pod may go is decided by the labels that it has.
+                // The current labels of a pod determine its destinations.
                 [policy] if held.policies[policy].group_keys.iter().any(|key| **key == *ZONE) => {
                     false
                 }

@@ -1,4 +1,4 @@
-//! One process with a ledger, and separately every event it received, in the simplest form, to compare the ledger
+//! One process with a ledger, and a separate record of every received event in the simplest form, to compare the ledger
 //! with.
 
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ pub(super) struct HeldBinding {
     pub(super) id: ReservationId,
     pub(super) uid: Arc<str>,
     pub(super) node: Arc<str>,
-    /// The version of the pod that the binding is conditional on.
+    /// The version of the pod that is the precondition of the binding.
     pub(super) version: Option<u64>,
-    /// The labels that it may give the pod.
+    /// The labels that the binding may give the pod.
     pub(super) to_come: Labels,
     pub(super) ends_by: Elapsed,
 }
@@ -38,7 +38,7 @@ pub(super) struct Task {
     pub(super) node: Arc<str>,
 }
 
-/// The answer to a read that settles a binding, not looked at yet.
+/// The unprocessed response to a read that settles a binding.
 pub(super) struct Read {
     pub(super) id: ReservationId,
     pub(super) pod: Identity,
@@ -63,9 +63,9 @@ pub(super) struct Replica {
     pub(super) leads_until: Option<Elapsed>,
     pub(super) tasks: Vec<Task>,
     pub(super) reads: Vec<Read>,
-    /// Distinguishes responses to an earlier life of the process from those to this one.
+    /// Distinguishes responses to an earlier process from those to this one.
     pub(super) life: u32,
-    /// Whether anything has changed since it was last compared.
+    /// Whether anything has changed since the last comparison.
     pub(super) is_changed: bool,
 }
 
@@ -252,7 +252,7 @@ impl Replica {
         if self.seen.pods.get(name).is_some_and(|known| known.version >= pod.version) {
             return;
         }
-        // Without a node at a later version than the binding is conditional on, it was not bound.
+        // A pod without a node at a later version than the precondition was not bound.
         let is_settled = |held: &HeldBinding| {
             let is_other = Some(&held.uid) != pod.uid.as_ref();
             is_other || pod.node.is_some() || pod.version > held.version
@@ -297,7 +297,7 @@ impl Replica {
             _ => found,
         };
         let reserved = self.ledger.reserve((pod, &reported), (node, found), now, LONGEST_BIND);
-        // They are read whether or not there is room, unless it does not lead.
+        // The replica reads these pods with or without free capacity, unless it does not lead.
         if reserved != Err(ReserveError::NotServing) {
             self.note_read_pod(pod, read);
             if reserved != Err(ReserveError::UnknownPod) {
@@ -330,7 +330,7 @@ impl Replica {
         confirmed
     }
 
-    /// Drops everything, because the API server has gone back to earlier versions.
+    /// Discards all objects, because the API server has returned to earlier versions.
     pub(super) fn start_over(&mut self, now: Elapsed) {
         if self.fault != Some(Fault::KeepsVersionsOfARestoredServer) {
             self.ledger.start_over(now, LONGEST_BIND);
@@ -344,7 +344,7 @@ impl Replica {
         (self.list, self.has_listed) = (None, false);
     }
 
-    /// The reserved bindings will never be posted.
+    /// Releases reservations that will never be posted.
     pub(super) fn drop_tasks(&mut self) {
         for task in std::mem::take(&mut self.tasks) {
             self.settle(&task.pod, task.id, BindOutcome::Failed);
@@ -365,7 +365,7 @@ impl Replica {
         }
     }
 
-    /// Settles what is held for a pod though nothing says that it may be.
+    /// Settles a hold that no condition requires.
     pub(super) fn drop_held(&mut self, pod: &Identity) {
         if let Some(held) = self.held.remove(pod) {
             self.ledger.settle(held.id, BindOutcome::Failed);

@@ -1,4 +1,4 @@
-//! Schedulers: which pods they try, how they use the response, and when they try again.
+//! Schedulers: the pods that they try, their use of the response, and the time of the retry.
 //!
 //! A refused pod waits until it is requeued. Its scheduler reacts to no change by itself, so the ledger must react to
 //! all of them.
@@ -15,7 +15,7 @@ use super::world::World;
 use crate::support::LEASE;
 
 impl World {
-    /// The pods that a scheduler has in its queue.
+    /// The pods in the queue of a scheduler.
     pub(super) fn queued(&self) -> Vec<Identity> {
         let is_pending =
             |pod: &Pod| pod.node.is_none() && pod.deleted.is_none() && !pod.is_finished;
@@ -23,7 +23,7 @@ impl World {
         let has_node = |pod: &Pod| self.api.held.nodes.keys().any(|node| fits(pod, node));
         let pending = self.api.held.pods.iter().filter(|(_, pod)| is_pending(pod) && has_node(pod));
         let is_queued = |name: &&Identity| {
-            // A scheduler that has decided on a pod waits for what becomes of it.
+            // A scheduler that has decided on a pod waits for the outcome.
             let is_decided = self.decided.iter().any(|(decided, _, _)| decided == *name);
             let backs_off = self.backing_off.get(*name).is_some_and(|until| self.now < *until);
             !is_decided && !backs_off && !self.refused.contains(*name) && !self.is_being_bound(name)
@@ -31,7 +31,7 @@ impl World {
         pending.map(|(name, _)| name).filter(is_queued).cloned().collect()
     }
 
-    /// Whether a scheduler waits for the answer to a binding.
+    /// Whether a scheduler waits for the response to a binding.
     fn is_being_bound(&self, name: &Identity) -> bool {
         let in_tasks = |replica: &Replica| replica.tasks.iter().any(|task| task.pod == *name);
         self.replicas.iter().any(in_tasks) || self.flights.iter().any(|it| it.is_awaited(name))
@@ -44,7 +44,7 @@ impl World {
 
     /// A scheduler filters the nodes for a pod.
     pub(super) fn schedule(&mut self, index: usize) -> Result<(), Violation> {
-        // Now and then, all that were refused are tried again.
+        // Sometimes all refused pods are tried again.
         if !self.is_quiet && self.rng.u16(..400) == 0 {
             self.refused.clear();
         }
@@ -58,7 +58,7 @@ impl World {
             self.back_off(pod);
             return Ok(());
         }
-        // A scheduler may see nodes before this replica does.
+        // A scheduler may observe nodes before this replica does.
         let sent = self.api.held.pods[pod].clone();
         let known = self.api.held.nodes.keys().filter(|node| fits(&sent, node)).cloned();
         let names: Vec<Arc<str>> = known.collect();
@@ -102,7 +102,7 @@ impl World {
         Ok(())
     }
 
-    /// A pod found no node. Its scheduler reports that in its condition.
+    /// No node was found for a pod. Its scheduler reports that in the condition.
     fn refuse(&mut self, pod: &Identity) {
         self.refused.insert(pod.clone());
         if !self.api.held.pods[pod].is_refused {
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// The chosen nodes are those that the plain count would choose, or fewer while there are holds.
+    /// Checks that the chosen nodes are those of the plain count, or fewer while holds exist.
     fn check_order(
         &self,
         index: usize,

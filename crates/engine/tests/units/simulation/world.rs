@@ -23,7 +23,7 @@ use crate::support::{LONGEST_BIND, at, second};
 const LEAD: Duration = Duration::from_secs(15);
 const RELIES: Duration = Duration::from_secs(10);
 
-/// A patch of a cost, as decided when the pod had another one.
+/// A patch of a cost, as decided when the pod had a different cost.
 pub(super) struct Patch {
     change: CostChange,
     before: DeletionCost,
@@ -41,7 +41,7 @@ pub(super) struct World {
     pub(super) holder: Option<usize>,
     pub(super) held_until: Elapsed,
     pub(super) generation: u64,
-    /// The replica that cannot renew its Lease, and the end of that.
+    /// The replica that cannot renew its Lease, and the instant at which it can again.
     pub(super) cut_off: Option<(usize, Elapsed)>,
     pub(super) flights: Vec<Flight>,
     /// The decisions of schedulers without a bind request yet.
@@ -50,14 +50,14 @@ pub(super) struct World {
     /// Pods whose cost could not be written as decided.
     unwritten: BTreeSet<Identity>,
     pub(super) next_uid: u64,
-    /// Pods that were refused. Their schedulers see nothing of what changes, and wait until they are woken.
+    /// Refused pods. Their schedulers observe no changes, and wait until these are requeued.
     pub(super) refused: BTreeSet<Identity>,
-    /// Pods that were not bound, and when their schedulers try again.
+    /// Pods that were not bound, each with the instant of its scheduler's retry.
     pub(super) backing_off: BTreeMap<Identity, Elapsed>,
-    /// Nothing fails any more, and only schedulers and we act.
+    /// Whether all faults have ended, and only schedulers and replicas act.
     pub(super) is_quiet: bool,
     backup: ApiServer,
-    /// The only check that is looked at, if one is.
+    /// The only check to run; `None` for all checks.
     only: Option<Check>,
     /// The number of pods that were bound by us, so that a run without events is noticed.
     pub(super) bound: u64,
@@ -100,13 +100,13 @@ impl World {
         world
     }
 
-    /// The wall clock, which is set forwards and backwards.
+    /// The wall clock, which can be set forward and backward.
     pub(super) fn wall(&self) -> Timestamp {
         let elapsed = SignedDuration::try_from(at(0).until(self.now)).unwrap();
         second(0) + elapsed + self.skew
     }
 
-    /// One thing happens; what is wrong after it.
+    /// Runs one random event; returns the failure after it.
     pub(super) fn step(&mut self) -> Result<(), Violation> {
         let length = if self.rng.u8(..200) == 0 { 20_000 } else { 300 };
         self.now = self.now + Duration::from_millis(self.rng.u64(0..length));
@@ -157,7 +157,8 @@ impl World {
         )
     }
 
-    /// The API server is restored from a backup, and all replicas notice: watches end, and versions have gone back.
+    /// Restores the API server from a backup, and all replicas notice: watches end, and versions return to earlier
+    /// ones.
     fn restore(&mut self) {
         if self.rng.bool() {
             self.backup = self.api.clone();
@@ -190,7 +191,7 @@ impl World {
         }
     }
 
-    /// Whether a replica leads by its own reckoning, with the current time.
+    /// Whether a replica leads by its own clock, with the current time.
     pub(super) fn is_leading(&mut self, index: usize) -> bool {
         let (now, ignores_time) = (self.now, self.fault == Some(Fault::IgnoresLossOfLeadership));
         let replica = &mut self.replicas[index];
@@ -222,7 +223,7 @@ impl World {
         }
     }
 
-    /// Lists one more kind, or takes the finished list.
+    /// Lists one more kind, or applies the finished list.
     pub(super) fn list(&mut self, index: usize) {
         let replica = &mut self.replicas[index];
         if replica.has_all_listed() {
@@ -239,7 +240,7 @@ impl World {
         self.replicas[index] = Replica::new(life, self.fault);
     }
 
-    /// Reads the pods whose bindings should have ended, or looks at what was read.
+    /// Reads the pods whose bindings should have ended, or processes the result.
     pub(super) fn read(&mut self, index: usize) {
         let replica = &mut self.replicas[index];
         let is_early = self.fault == Some(Fault::SettlesByEarlyReads);
@@ -257,7 +258,7 @@ impl World {
         }
     }
 
-    /// Decides costs, or writes what was decided.
+    /// Decides costs, or writes the decided ones.
     pub(super) fn price(&mut self, index: usize) {
         if !self.patches.is_empty() && self.rng.bool() {
             for patch in std::mem::take(&mut self.patches) {
@@ -281,7 +282,7 @@ impl World {
         }
     }
 
-    /// Writes a cost, unless another manager has written one since: then it is decided again.
+    /// Writes a cost, unless another field manager has written one since. In that case the cost is decided again.
     pub(super) fn write_cost(&mut self, patch: &Patch) {
         let CostChange { pod, uid, cost } = &patch.change;
         let Some(known) = self.api.held.pods.get(pod) else { return };
@@ -293,7 +294,7 @@ impl World {
         }
     }
 
-    /// Brings pods to the attention of their schedulers, by a write to each, which may fail.
+    /// Requeues pods at their schedulers, by a write to each, which may fail.
     pub(super) fn wake(&mut self, index: usize) {
         if !self.is_leading(index) || self.fault == Some(Fault::NeverWakes) {
             return;
@@ -308,13 +309,13 @@ impl World {
         }
     }
 
-    /// A pod of this name is another one.
+    /// A pod of this name is a different pod.
     pub(super) fn note_recreated(&mut self, pod: &Identity) {
         self.refused.remove(pod);
         self.backing_off.remove(pod);
     }
 
-    /// Every ledger that has changed counts as the plain count does, and as a newly built ledger does.
+    /// Checks that every changed ledger counts as the plain count and a newly built ledger do.
     pub(super) fn compare(&mut self) -> Result<(), Violation> {
         if self.only.is_some_and(|only| !super::comparison::CHECKS.contains(&only)) {
             return Ok(());

@@ -95,7 +95,7 @@ fn patterns_beyond_a_budget_are_refused_with_a_fix() {
     assert!(findings[0].message.contains("100 at most, may take 1024 KiB"), "{findings:?}");
     assert!(findings[0].fix.as_deref().is_some_and(|fix| fix.contains("= instead of =~")));
     assert!(!lacks_room(&findings));
-    let pool = almanac_engine::metric_scaling::PatternPool::of_bytes(1);
+    let pool = almanac_engine::metric_scaling::PatternPool::with_max_bytes(1);
     let mut patterns = PatternBudget::new(Some(&pool), "shop");
     findings.clear();
     assert!(check("max(up{name=~\"a.*\"})", &path, &mut patterns, &mut findings).is_some());

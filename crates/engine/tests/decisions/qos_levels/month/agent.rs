@@ -35,11 +35,11 @@ impl Logic<'_> {
 pub(super) struct Agent<'a> {
     logic: &'a Logic<'a>,
     world: World,
-    /// The version of each pod it has seen.
+    /// The version of each observed pod.
     seen: BTreeMap<Identity, u64>,
-    /// The lists it should have by what it has seen, each in its last good form.
+    /// The lists that the agent should have after its observations, each in its last good form.
     due: BTreeMap<Identity, QosLevels>,
-    /// Whether it has seen that there is no `ConfigMap`.
+    /// Whether the agent has observed that no `ConfigMap` exists.
     is_without: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Agent<'a> {
         Agent { logic, world: World::default(), seen, due, is_without: false }
     }
 
-    /// Everything it knew is gone.
+    /// Discards the whole state of the agent.
     pub(super) fn kill(&mut self) {
         *self = Agent::new(self.logic);
     }
@@ -136,7 +136,7 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// Lists, each as it was when it was last usable.
+/// Lists, each in its last usable form.
 fn last_good(levels: &QosLevels, before: Option<&QosLevels>) -> QosLevels {
     let mut due = levels.clone();
     let Some(before) = before else { return due };
@@ -164,7 +164,7 @@ fn last_good(levels: &QosLevels, before: Option<&QosLevels>) -> QosLevels {
     due
 }
 
-/// The same input, with lists that say something else.
+/// The input with different lists.
 pub(crate) fn refollowed<'a>(input: &Input<'a>, levels: &'a QosLevels) -> Input<'a> {
     let list = |following: &FollowingPod<'a>| match following.list {
         ListInForce::Known(entry, _) => {
@@ -183,7 +183,7 @@ pub(crate) fn refollowed<'a>(input: &Input<'a>, levels: &'a QosLevels) -> Input<
     }
 }
 
-/// The same input, with unusable lists treated as empty.
+/// The input with unusable lists treated as empty.
 pub(crate) fn taken_for_empty<'a>(input: &Input<'a>) -> Input<'a> {
     let list = |following: &FollowingPod<'a>| match following.list {
         ListInForce::Unusable => ListInForce::Known(None, &[]),

@@ -1,4 +1,4 @@
-//! The cluster of the run: what is really there, who changes it, and what each user wrote last.
+//! The cluster of the run: the true state, its changes, and the last level that each user wrote.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) struct Cluster {
     /// Each pod with its version.
     pub(super) pods: BTreeMap<Identity, (Pod, u64)>,
     pub(super) nodes: BTreeMap<Arc<str>, Labels>,
-    /// Writes on their way, with the version they are for.
+    /// Writes in progress, each with the version of its pod.
     pub(super) late: Vec<(Action, Option<u64>)>,
     /// The value that the user of each pod wrote last.
     words: BTreeMap<Identity, Option<Arc<str>>>,
@@ -71,7 +71,7 @@ impl Cluster {
         cluster
     }
 
-    /// A user changes something.
+    /// A random change by a user.
     pub(super) fn change(&mut self, rng: &mut Rng) {
         match rng.u8(..40) {
             0..3 if self.pods.len() < 24 => self.create_pod(rng),
@@ -185,7 +185,7 @@ impl Cluster {
         Outcome::Done
     }
 
-    /// Writes whose sender has stopped waiting arrive.
+    /// Delivers writes whose sender has stopped waiting.
     pub(super) fn land_late_writes(&mut self, rng: &mut Rng) {
         rng.shuffle(&mut self.late);
         for (action, version) in std::mem::take(&mut self.late) {
@@ -197,7 +197,7 @@ impl Cluster {
         self.configs.clear();
     }
 
-    /// Whether each pod shows exactly what these lists say.
+    /// Whether each pod has exactly the level that these lists define.
     pub(super) fn check(&self, levels: &QosLevels, now: Timestamp) -> Result<(), String> {
         for (name, (pod, _)) in &self.pods {
             let word = &self.words[name];
@@ -251,7 +251,7 @@ impl Cluster {
         }
     }
 
-    /// Whether each pod has what its user wrote last, and nothing else.
+    /// Whether each pod has exactly the level that its user wrote last.
     pub(super) fn check_words(&self) -> Result<(), String> {
         self.check(&QosLevels::none(), Timestamp::UNIX_EPOCH)
     }
@@ -270,7 +270,7 @@ fn some_labels(rng: &mut Rng) -> Labels {
 
 fn some_policy(name: &str, rng: &mut Rng) -> QosPolicy {
     let zone = ["UTC", "Europe/Berlin", "America/New_York"][rng.usize(..3)];
-    // Half past two is in a gap or in a fold where clocks change.
+    // Half past two is in a gap or a fold at clock changes.
     let times = ["00:00", "01:30", "02:30", "03:00", "08:00", "12:00", "20:00", "23:45"];
     let start = times[rng.usize(..times.len())];
     let end = times[rng.usize(..times.len())];
