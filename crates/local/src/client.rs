@@ -14,7 +14,7 @@ pub fn client_for(kubeconfig: &Path) -> Result<Client> {
     client_from(kubeconfig, None, None)
 }
 
-/// A client like that of [`client`], with another server or another default namespace than in the kubeconfig.
+/// A client like that of [`client_for`], with another server or another default namespace than in the kubeconfig.
 pub fn client_from(
     kubeconfig: &Path,
     server: Option<&str>,
