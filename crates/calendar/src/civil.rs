@@ -39,7 +39,7 @@ impl Date {
     ///
     /// Years are counted from March, which puts the leap day last: then the day of the year gives
     /// the month by a linear formula (153 days every five months).
-    pub(crate) const fn of_day(day: i64) -> Date {
+    pub(crate) const fn from_day(day: i64) -> Date {
         let shifted = day + DAYS_TO_EPOCH;
         let cycle = shifted.div_euclid(DAYS_A_CYCLE);
         let day_of_cycle = shifted.rem_euclid(DAYS_A_CYCLE);
@@ -100,7 +100,7 @@ pub(crate) fn second_of(time: DateTime) -> i64 {
 
 /// The civil time that a civil second shows; seconds beyond jiff's years are brought to its edges.
 pub(crate) fn datetime_of(second: i64) -> DateTime {
-    let date = Date::of_day(second.div_euclid(SECONDS_A_DAY));
+    let date = Date::from_day(second.div_euclid(SECONDS_A_DAY));
     let rest = second.rem_euclid(SECONDS_A_DAY);
     let Ok(year) = i16::try_from(date.year) else {
         return if second < 0 { DateTime::MIN } else { DateTime::MAX };
@@ -127,7 +127,7 @@ mod tests {
         let mut date = jiff::civil::date(1899, 12, 31);
         let first = first_day_of_month(1899, 12) + 30;
         for day in first..first + DAYS_A_CYCLE {
-            let ours = Date::of_day(day);
+            let ours = Date::from_day(day);
             assert_eq!(
                 (ours.year, ours.month, ours.day),
                 (i32::from(date.year()), date.month() as u8, date.day() as u8)

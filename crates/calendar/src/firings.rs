@@ -88,7 +88,7 @@ impl Firings {
     pub fn previous(&self, now: Timestamp) -> Option<Timestamp> {
         let now = instant::floor(now);
         let found = if self.cron.is_fixed() {
-            let reached = CivilMinute::of_second(self.zone.reached_at(now));
+            let reached = CivilMinute::from_second(self.zone.reached_at(now));
             let minute = self.recurrence().previous(reached)?;
             self.zone.first_instant(minute * SECONDS_A_MINUTE)
         } else {
@@ -223,7 +223,7 @@ impl Firings {
     fn after(&self, now: i64) -> Option<i64> {
         if self.cron.is_fixed() {
             let segment = self.zone.segment_at(now);
-            let reached = CivilMinute::of_second(segment.reached_at(now));
+            let reached = CivilMinute::from_second(segment.reached_at(now));
             let civil = self.recurrence().next(reached.after())? * SECONDS_A_MINUTE;
             // Usually there is no clock change in between.
             segment.first_instant(civil).or_else(|| Some(self.zone.first_instant(civil)))
@@ -240,7 +240,7 @@ impl Firings {
     /// has jumped over the match.
     fn next_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let civil = CivilMinute::of_second(now + segment.offset);
+        let civil = CivilMinute::from_second(now + segment.offset);
         let mut from = civil.minute() + 1;
         let mut found = self.recurrence().next(civil.after())?;
         loop {
@@ -263,7 +263,7 @@ impl Firings {
     /// The last instant at or before `now` at which the wall clock shows a matching minute.
     fn last_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let civil = CivilMinute::of_second(now + segment.offset);
+        let civil = CivilMinute::from_second(now + segment.offset);
         let mut to = civil.minute();
         let mut found = self.recurrence().previous(civil)?;
         loop {

@@ -39,7 +39,7 @@ impl CivilMinute {
     }
 
     /// The minute in which a civil second lies.
-    pub(crate) fn of_second(civil: i64) -> CivilMinute {
+    pub(crate) fn from_second(civil: i64) -> CivilMinute {
         CivilMinute::new(civil.div_euclid(SECONDS_A_MINUTE))
     }
 

@@ -270,7 +270,7 @@ impl Windows {
 
     /// The progress of the wall clock at an instant.
     fn reached_at(&self, now: i64) -> CivilMinute {
-        CivilMinute::of_second(self.zone.reached_at(now))
+        CivilMinute::from_second(self.zone.reached_at(now))
     }
 
     /// The same of a reading, which may be of another zone's clock.

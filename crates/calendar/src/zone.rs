@@ -177,7 +177,7 @@ impl Zone {
     #[must_use]
     pub fn reading(self, at: Timestamp) -> Reading {
         let second = instant::floor(at);
-        Reading { second, zone: self, reached: CivilMinute::of_second(self.reached_at(second)) }
+        Reading { second, zone: self, reached: CivilMinute::from_second(self.reached_at(second)) }
     }
 
     /// The offset from UTC in force at an instant.

@@ -13,9 +13,9 @@ use crate::meter::Meter;
 use crate::source::shortened;
 
 /// The largest size of a compiled pattern: enough for hundreds of alternatives.
-const MOST_BYTES: usize = 1 << 18;
+const MAX_BYTES: usize = 1 << 18;
 /// The memory in which a pattern caches results about texts for the next ones, in each direction.
-const MOST_BYTES_KEPT: usize = 1 << 15;
+const MAX_CACHE_BYTES: usize = 1 << 15;
 /// The length of a text about which nothing is cached: all results are computed again, and the memory is freed.
 const LONG_TEXT: usize = 256;
 /// The steps to compile a pattern, in addition to those for its contents.
@@ -53,7 +53,7 @@ impl Pattern {
         let (translated, size) = translation::translated(pattern).ok_or_else(no_pattern)?;
         meter.spend(size.steps.saturating_add(STEPS_TO_COMPILE))?;
         let mut builder = RegexBuilder::new(&translated);
-        builder.size_limit(MOST_BYTES).dfa_size_limit(MOST_BYTES_KEPT).nest_limit(64);
+        builder.size_limit(MAX_BYTES).dfa_size_limit(MAX_CACHE_BYTES).nest_limit(64);
         match builder.build() {
             Ok(regex) => Ok(Pattern { regex, size: size.letters }),
             Err(regex::Error::CompiledTooBig(_)) => {

@@ -3,11 +3,11 @@
 use std::fmt;
 
 /// The most bytes of an expression.
-pub(crate) const MOST_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_BYTES: usize = 16 * 1024;
 /// The deepest nesting: in brackets, and in operators that are applied to the result of others.
-pub(crate) const MOST_NESTED: usize = 100;
+pub(crate) const MAX_NESTED: usize = 100;
 /// The most characters of a text in a message.
-const MOST_SHOWN: usize = 80;
+const MAX_SHOWN: usize = 80;
 
 /// The reason that an expression cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,7 +68,7 @@ pub(crate) fn error_at(text: &str, at: usize, message: impl Into<String>) -> Com
 
 /// A text for a message: long texts are cut off.
 pub(crate) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.char_indices().nth(MOST_SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),
     }

@@ -43,7 +43,7 @@ pub(crate) enum Type {
 
 impl Type {
     /// The most names, with dots between them, in the name of a type.
-    pub(crate) const MOST_NAMES: usize = 3;
+    pub(crate) const MAX_NAMES: usize = 3;
     const ORDERED: [Type; 8] = [
         Type::Int,
         Type::Uint,

@@ -23,7 +23,7 @@ pub(crate) use map::{Map, is_key, steps_to_key};
 
 /// The most lists, maps and optional values that an expression may nest. Recursion over values goes down the
 /// stack by this many levels more than the deepest document.
-const MOST_NESTED_VALUES: u8 = 128;
+const MAX_NESTED_VALUES: u8 = 128;
 
 /// A value. It may be part of a document, or of an expression.
 #[derive(Clone, Debug)]
@@ -330,9 +330,9 @@ fn compare_numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
 /// The depth of what has these values in it.
 fn one_deeper<'a, 'v: 'a>(values: impl IntoIterator<Item = &'a Value<'v>>) -> Result<u8, Failure> {
     let deepest = values.into_iter().map(Value::depth).max().unwrap_or_default();
-    if deepest >= MOST_NESTED_VALUES {
+    if deepest >= MAX_NESTED_VALUES {
         let message =
-            format!("the expression nests values more than {MOST_NESTED_VALUES} levels deep");
+            format!("the expression nests values more than {MAX_NESTED_VALUES} levels deep");
         return Err(Failure::other(message));
     }
     Ok(deepest + 1)

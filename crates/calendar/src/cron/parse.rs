@@ -32,11 +32,11 @@ pub(super) const FIELDS: [CronField; 5] = [
 
 pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
     read(text)
-        .map_err(|error| CronError { instead: instead(&error, text, MOST_CORRECTIONS), ..error })
+        .map_err(|error| CronError { instead: instead(&error, text, MAX_CORRECTIONS), ..error })
 }
 
 /// The most corrected values of an expression.
-const MOST_CORRECTIONS: usize = 16;
+const MAX_CORRECTIONS: usize = 16;
 
 /// The correction of an invalid expression, if it can be determined.
 fn instead(error: &CronError, text: &str, corrections: usize) -> Option<String> {

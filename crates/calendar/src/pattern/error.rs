@@ -190,7 +190,7 @@ impl PatternError {
     pub fn advice(&self) -> Option<String> {
         match &self.kind {
             PatternErrorKind::OutOfRange(_) if self.is_end_of_day() => {
-                Some("write 0, which is of the next day".to_owned())
+                Some("write 0, which belongs to the next day".to_owned())
             }
             PatternErrorKind::NotAValue { .. } if self.is_end_of_day() => {
                 Some("write 0, and name the days that begin then".to_owned())

@@ -1,7 +1,7 @@
 //! The size of a pattern: the cost of compiling it, and of comparing a text with it.
 
 /// The most repetitions of a part, all repetitions around it together.
-const MOST_REPEATED: usize = 1000;
+const MAX_REPEATED: usize = 1000;
 
 /// The size of a pattern, or of a part of it, with everything as often as it is repeated.
 #[derive(Clone, Copy, Default, Debug)]
@@ -85,11 +85,11 @@ impl Group {
     pub(super) fn repeat(&mut self, least: usize, most: Option<usize>) -> Option<()> {
         let atom = self.last.as_mut().filter(|atom| !atom.is_repeated)?;
         let times = most.unwrap_or(least);
-        let is_known = least <= times && times <= MOST_REPEATED;
+        let is_known = least <= times && times <= MAX_REPEATED;
         atom.is_repeated = true;
         atom.repeated = atom.repeated.saturating_mul(times.max(1));
         atom.size = atom.size.times(times.max(1)).plus(Size::PUNCTUATION);
-        (is_known && atom.repeated <= MOST_REPEATED).then_some(())
+        (is_known && atom.repeated <= MAX_REPEATED).then_some(())
     }
 
     pub(super) fn add(&mut self, size: Size) {

@@ -84,7 +84,7 @@ impl<'v> Map<'v> {
     pub(crate) fn get(&self, key: &Value<'v>, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         let map = match (self, key) {
             (Map::Stored(_) | Map::Score { .. }, Value::Text(text)) => {
-                return self.of_text(text, meter);
+                return self.get_text(text, meter);
             }
             (Map::Stored(_), _) => return Ok(None),
             (Map::Score { .. }, key) => {
@@ -111,7 +111,7 @@ impl<'v> Map<'v> {
     }
 
     /// The value of a key that is text.
-    fn of_text(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
+    fn get_text(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         match self {
             Map::Stored(map) => {
                 meter.spend(steps_to_key(map.len(), key))?;
@@ -143,7 +143,7 @@ impl<'v> Map<'v> {
                 meter.spend(steps_to_key(map.len(), name))?;
                 Ok(map.field(name).map(Value::from))
             }
-            map => map.of_text(name, meter),
+            map => map.get_text(name, meter),
         }
     }
 
