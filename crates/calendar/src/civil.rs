@@ -21,7 +21,7 @@ pub(crate) const SECONDS_A_DAY: i64 = MINUTES_A_DAY * SECONDS_A_MINUTE;
 pub(crate) const DAYS_A_CYCLE: i64 = 146_097;
 pub(crate) const YEARS_A_CYCLE: i32 = 400;
 
-/// Days from 0000-03-01, where a year that ends with its leap day begins, to 1970-01-01.
+/// Days from 0000-03-01, the start of a year that ends with its leap day, to 1970-01-01.
 const DAYS_TO_EPOCH: i64 = 719_468;
 
 /// A calendar date. Unlike `jiff::civil::Date` it has no range, so that arithmetic needs no errors.
@@ -57,7 +57,7 @@ impl Date {
     }
 }
 
-/// The civil day on which a month begins.
+/// The civil day on which a month starts.
 pub(crate) const fn first_day_of_month(year: i32, month: u8) -> i64 {
     let year_from_march = year as i64 - (month <= 2) as i64;
     let cycle = year_from_march.div_euclid(YEARS_A_CYCLE as i64);
@@ -87,7 +87,7 @@ pub(crate) const fn days_in_month(year: i32, month: u8) -> u8 {
     }
 }
 
-/// The civil second that `time` shows.
+/// The civil second of `time`.
 pub(crate) fn second_of(time: DateTime) -> i64 {
     let day = first_day_of_month(i32::from(time.year()), time.month().unsigned_abs())
         + i64::from(time.day())
@@ -98,7 +98,7 @@ pub(crate) fn second_of(time: DateTime) -> i64 {
         + i64::from(time.second())
 }
 
-/// The civil time that a civil second shows; seconds beyond jiff's years are brought to its edges.
+/// The civil time of a civil second; seconds beyond jiff's years become its first or last civil time.
 pub(crate) fn datetime_of(second: i64) -> DateTime {
     let date = Date::from_day(second.div_euclid(SECONDS_A_DAY));
     let rest = second.rem_euclid(SECONDS_A_DAY);

@@ -7,8 +7,8 @@ use crate::clock_effect::{self, ClockEffect};
 use crate::recurrence::{CivilMinute, Recurrence};
 use crate::{Cron, Zone, instant};
 
-/// No schedule is searched further than this from where the search began: every date that exists
-/// comes back within forty years, and no zone skips the same time for centuries.
+/// The limit of every search, from its start: every date that exists
+/// recurs within forty years, and no zone skips the same time for centuries.
 pub(crate) const FURTHEST: i64 = 400 * 366 * SECONDS_A_DAY;
 
 /// The instants at which a cron expression fires in a zone.
@@ -115,8 +115,8 @@ impl Firings {
 
     /// The shortest time between two firings in `[from, to)`; `None` when there are fewer than two.
     ///
-    /// It ends as soon as no shorter one is possible, so that a dense expression costs no more than
-    /// a sparse one.
+    /// The search ends when no shorter time is possible, so that a dense expression costs no more than
+    /// a sparse expression.
     ///
     /// ```
     /// use almanac_calendar::{Cron, Zone};
@@ -160,7 +160,7 @@ impl Firings {
         self.recurrence().dates.days_of(i32::from(year), month.unsigned_abs())
     }
 
-    /// Whether it is the same every week.
+    /// Whether the schedule is the same every week.
     ///
     /// ```
     /// use almanac_calendar::{Cron, Zone};
@@ -283,7 +283,7 @@ impl Firings {
         }
     }
 
-    /// The shortest civil time, in seconds, that two firings can be apart.
+    /// The shortest civil time, in seconds, between two firings.
     fn shortest_civil_interval(&self) -> i64 {
         let times = self.recurrence().times;
         let over_midnight =

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+/// The maximum number of characters of an excerpt.
 const MAX_CHARACTERS: usize = 40;
 
-/// The piece of text that an error keeps: long ones are truncated, so that a message stays one
+/// The excerpt of a text in an error: long texts are truncated, so that a message stays one
 /// readable line.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut characters = text.chars();

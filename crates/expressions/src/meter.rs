@@ -61,12 +61,12 @@ impl Meter {
         if remaining == 0 { Err(Failure::TooManySteps) } else { Ok(()) }
     }
 
-    /// The steps to read a string.
+    /// Spends the steps to read a string.
     pub(crate) fn spend_on(&self, text: &str) -> Result<(), Failure> {
         self.spend(text.len() / 16)
     }
 
-    /// Spends the steps of an ignored failure. Returns the failure if it is that no steps remain.
+    /// Spends the steps of an ignored failure. Fails if the failure is that no steps remain.
     pub(crate) fn pass_over(&self, failure: Failure) -> Result<Failure, Failure> {
         match failure {
             Failure::TooManySteps => Err(Failure::TooManySteps),

@@ -33,7 +33,7 @@ pub(crate) const ALL_MONTHS: u16 = 0b1_1111_1111_1110;
 pub(crate) const ALL_WEEKDAYS: u8 = 0b111_1111;
 
 impl DateSet {
-    /// Every date there is.
+    /// Every date.
     pub(crate) const EVERY_DAY: DateSet = DateSet {
         years: None,
         days: ALL_DAYS,

@@ -1,5 +1,5 @@
-//! Maps. Those of a document are read where they lie; those that an expression makes find their keys as quickly,
-//! however many there are.
+//! Maps. Maps of a document are read in place. Maps that an expression creates find their keys as fast,
+//! independent of the number of keys.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl<'v> Map<'v> {
         Ok(found.cloned())
     }
 
-    /// The value of a key that is text.
+    /// The value of a string key.
     fn get_text(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         match self {
             Map::Stored(map) => {
@@ -174,7 +174,7 @@ impl<'v> MadeMap<'v> {
         self.search(|known| key_order(known, key))
     }
 
-    /// The value of the key that is equal by an order.
+    /// The value of the key that an order finds equal.
     fn search(&self, order: impl Fn(&Value<'v>) -> Ordering) -> Option<&Value<'v>> {
         let position = if self.sorted.is_empty() {
             self.entries.binary_search_by(|(known, _)| order(known)).ok()?
@@ -191,14 +191,14 @@ pub(crate) fn steps_to_key(keys: usize, key: &str) -> usize {
     keys / 4 + keys * (key.len() / 256) + key.len() / 16
 }
 
-/// Whether a map may have such a key.
+/// Whether a map may have a key of this type.
 pub(crate) fn is_key(value: &Value<'_>) -> bool {
     rank(value) <= RANK_OF_TEXT
 }
 
 const RANK_OF_TEXT: u8 = 4;
 
-/// The place of a type of keys in their order. Keys of different types are different.
+/// The rank of a type of keys. Keys of different types are different.
 fn rank(key: &Value<'_>) -> u8 {
     match key {
         Value::Bool(_) => 0,

@@ -46,7 +46,7 @@ pub(crate) fn holds(text: &str, object: &Document) -> Result<bool, Failure> {
     steps(text, object).1
 }
 
-/// Carries something out on a small stack, and panics if that does.
+/// Runs a function on a small stack, and panics if the function panics.
 pub(crate) fn on_small_stack(run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
     thread.join().unwrap();
