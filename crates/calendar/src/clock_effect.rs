@@ -51,7 +51,7 @@ pub struct ClockEffect {
 pub enum Effect {
     /// Firings at skipped civil times are merged into one firing at the end of the gap.
     FiresLate {
-        /// The first of those times.
+        /// The first of these civil times.
         first: DateTime,
         /// Their number.
         firings: usize,
@@ -63,7 +63,7 @@ pub enum Effect {
     },
     /// Firings at civil times that are shown twice happen only the first time.
     FiresOnce {
-        /// The first of those times.
+        /// The first of these civil times.
         first: DateTime,
         /// Their number.
         firings: usize,

@@ -239,7 +239,10 @@ mod tests {
         let part = format!("'{}'.replace('', 'aaaaaaaaaaaaaaaa') != ''", "a".repeat(2_000));
         let text = [&*part; 7].join(" && ");
         for _ in 0..8 {
-            assert!(compile(&text, &allowance).is_ok(), "a constant that is not computed is not an error");
+            assert!(
+                compile(&text, &allowance).is_ok(),
+                "a constant that is not computed is not an error"
+            );
         }
         assert_eq!(allowance.constants.spend(1), Err(Failure::TooManySteps));
     }

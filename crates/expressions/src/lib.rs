@@ -61,7 +61,7 @@ pub use compile::ReadScores;
 pub use document::Document;
 pub use evaluate::{NamedScores, Subject};
 pub use failure::Failure;
-pub use meter::{Allowance, MAX_TOTAL_BYTES, MAX_EXPRESSIONS, MAX_STEPS, Meter};
+pub use meter::{Allowance, MAX_EXPRESSIONS, MAX_STEPS, MAX_TOTAL_BYTES, Meter};
 pub use pattern::pattern_from_go;
 pub use quantity::Quantity;
 pub use source::{CompileError, Position};

@@ -89,7 +89,9 @@ impl Binaries {
         ensure!(answer.status.success(), "{} cannot run: {}", program.display(), reason.trim());
         let stdout = String::from_utf8_lossy(&answer.stdout);
         let version = stdout.trim().strip_prefix("Kubernetes v").map(str::to_owned);
-        version.with_context(|| format!("{} printed no version: {:?}", program.display(), stdout.trim()))
+        version.with_context(|| {
+            format!("{} printed no version: {:?}", program.display(), stdout.trim())
+        })
     }
 
     /// The directory of the programs.

@@ -143,7 +143,10 @@ fn lock(path: &Path) -> Result<File> {
             "" => "another process".to_owned(),
             id => format!("process {id}"),
         };
-        bail!("{} is in use by {owner}: end that process, or name another data directory", path.display());
+        bail!(
+            "{} is in use by {owner}: end that process, or name another data directory",
+            path.display()
+        );
     }
     lock.set_len(0)
         .and_then(|()| lock.seek(SeekFrom::Start(0)))
@@ -178,8 +181,9 @@ fn check_mark(path: &Path, expected: &Mark) -> Result<()> {
 
 /// The number of free bytes on the disk of this path.
 pub fn free_bytes(path: &Path) -> Result<u64> {
-    let disk = rustix::fs::statvfs(path)
-        .with_context(|| format!("failed to read the free space of the disk of {}", path.display()))?;
+    let disk = rustix::fs::statvfs(path).with_context(|| {
+        format!("failed to read the free space of the disk of {}", path.display())
+    })?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
@@ -227,7 +231,8 @@ mod tests {
         assert_eq!(format!("{:#}", DataFolder::check(data.path(), "1.35").unwrap_err()), error);
         DataFolder::check(data.path(), "1.36").expect("the same version");
         assert!(
-            error.contains("contains data of Kubernetes 1.36, but the binaries are Kubernetes 1.35"),
+            error
+                .contains("contains data of Kubernetes 1.36, but the binaries are Kubernetes 1.35"),
             "{error}"
         );
         let mark = data.path().join(MARK);

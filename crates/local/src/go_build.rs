@@ -237,7 +237,10 @@ impl GoBuild {
         // Complete or absent: no process ever sees a partial build.
         fs::rename(&unfinished, folder)
             .with_context(|| format!("failed to move the programs to {}", folder.display()))?;
-        print_progress(&format!("built the control plane in {:.0} s", started.elapsed().as_secs_f64()));
+        print_progress(&format!(
+            "built the control plane in {:.0} s",
+            started.elapsed().as_secs_f64()
+        ));
         Ok(())
     }
 }
@@ -317,7 +320,11 @@ fn run_with_progress(mut command: Command) -> Result<()> {
         if shown.elapsed() >= PROGRESS {
             shown = Instant::now();
             let now = lines.last().map_or("reading modules, or linking", String::as_str);
-            print_progress(&format!("{:4} s, {} packages: {now}", started.elapsed().as_secs(), lines.len()));
+            print_progress(&format!(
+                "{:4} s, {} packages: {now}",
+                started.elapsed().as_secs(),
+                lines.len()
+            ));
         }
     }
     let status = go.wait()?;

@@ -65,7 +65,9 @@ impl Pki {
             fs::File::open(&unfinished.folder)
                 .and_then(|written| written.sync_all())
                 .and_then(|()| fs::rename(&unfinished.folder, folder))
-                .with_context(|| format!("failed to move the certificates to {}", folder.display()))?;
+                .with_context(|| {
+                    format!("failed to move the certificates to {}", folder.display())
+                })?;
         }
         Ok(Self { folder: folder.to_owned() })
     }

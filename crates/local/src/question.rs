@@ -38,7 +38,8 @@ pub async fn await_answer_of(question: Command) -> io::Result<Output> {
 /// The program, and the input of its watcher, which kills the program if the input closes without a line.
 fn spawn(mut question: Command) -> io::Result<(Child, ChildStdin)> {
     let mut child = question.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let watcher = child.stdin.take().ok_or_else(|| io::Error::other("the program has no watcher"))?;
+    let watcher =
+        child.stdin.take().ok_or_else(|| io::Error::other("the program has no watcher"))?;
     Ok((child, watcher))
 }
 

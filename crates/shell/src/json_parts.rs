@@ -117,7 +117,10 @@ mod tests {
         assert!(fields("{}").expect("an empty value").is_empty());
         assert!(items(" [ ] ").expect("an empty value").is_empty());
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert_eq!(items(&format!("[{deep},1]")).expect("an item that is not parsed"), [&*deep, "1"]);
+        assert_eq!(
+            items(&format!("[{deep},1]")).expect("an item that is not parsed"),
+            [&*deep, "1"]
+        );
     }
 
     #[test]

@@ -239,9 +239,16 @@ mod tests {
         let (lost, kept) = (taken(&slots, 1), taken(&slots, 1));
         drop(lost);
         assert!(!kept.holder.makes_way.is_cancelled());
-        assert_eq!(slots.taken.lock().expect("the lock is not poisoned").len(), 1, "only one slot was returned");
+        assert_eq!(
+            slots.taken.lock().expect("the lock is not poisoned").len(),
+            1,
+            "only one slot was returned"
+        );
         drop(kept);
-        assert!(slots.taken.lock().expect("the lock is not poisoned").is_empty(), "addresses are not kept");
+        assert!(
+            slots.taken.lock().expect("the lock is not poisoned").is_empty(),
+            "addresses are not kept"
+        );
     }
 
     #[test]

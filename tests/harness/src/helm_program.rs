@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use almanac_local::{answer_of, environment, question_to, print_progress};
+use almanac_local::{answer_of, environment, print_progress, question_to};
 use anyhow::{Context as _, Result, bail, ensure};
 
 /// The version that is built. Go compares what it downloads with its checksum database.

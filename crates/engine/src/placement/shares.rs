@@ -30,8 +30,7 @@ pub(super) fn evaluate_each(
     let larger_share = steps.saturating_sub(spent) / unfinished.max(1);
     if larger_share > share && share < MAX_STEPS {
         let unfinished = all.iter_mut().enumerate().filter(|(_, it)| it.is_unfinished());
-        unfinished
-            .for_each(|(position, it)| *it = evaluate(position, larger_share.min(MAX_STEPS)));
+        unfinished.for_each(|(position, it)| *it = evaluate(position, larger_share.min(MAX_STEPS)));
     }
     all
 }

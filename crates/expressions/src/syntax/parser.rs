@@ -40,8 +40,9 @@ type PartResult = Result<Part, CompileError>;
 /// Reads an expression.
 pub(crate) fn parse(text: &str) -> PartResult {
     if text.len() > MAX_BYTES {
-        return Err(CompileError::new(format!("the expression has more than {MAX_BYTES} bytes"))
-            .too_much());
+        return Err(
+            CompileError::new(format!("the expression has more than {MAX_BYTES} bytes")).too_much()
+        );
     }
     let mut tokens = Tokens::new(text);
     let next = tokens.next()?;

@@ -157,7 +157,11 @@ fn dates_of_spans(
 }
 
 /// The recurrences among the occurrences of one span.
-fn recurrences_of_span(span: Span, dates: &BTreeMap<Date, usize>, period: CivilPeriod) -> Vec<OfSpan> {
+fn recurrences_of_span(
+    span: Span,
+    dates: &BTreeMap<Date, usize>,
+    period: CivilPeriod,
+) -> Vec<OfSpan> {
     let days: Vec<Date> = dates.keys().copied().collect();
     let all = if let Some(monthly) = monthly_recurrence(span, &days, period) {
         vec![(monthly, days)]
@@ -181,7 +185,11 @@ fn monthly_recurrence(span: Span, dates: &[Date], period: CivilPeriod) -> Option
 }
 
 /// The weekly recurrences, with few exceptions, among dates that are near each other.
-fn weekly_recurrences(span: Span, dates: &[Date], period: CivilPeriod) -> Vec<(Recurrence, Vec<Date>)> {
+fn weekly_recurrences(
+    span: Span,
+    dates: &[Date],
+    period: CivilPeriod,
+) -> Vec<(Recurrence, Vec<Date>)> {
     let together = recurring(span, dates, period);
     if dates.len() > 2 && together.0.except.len() * 6 <= dates.len() {
         return vec![together];

@@ -221,7 +221,8 @@ mod tests {
             other.spec.get_or_insert_default().provider_id = id.map(str::to_owned);
             assert!(!is_described(&other), "{id:?}");
             let others = BTreeMap::from([(other.name_any(), other)]);
-            let error = ensure_free(&["sail-0".to_owned()], &others).expect_err("the name is taken");
+            let error =
+                ensure_free(&["sail-0".to_owned()], &others).expect_err("the name is taken");
             assert!(error.to_string().starts_with("node sail-0 already exists"), "{error}");
         }
     }

@@ -14,7 +14,10 @@ fn requirements() -> CertificateRequirements {
 }
 
 fn first() -> StoredCertificates {
-    requirements().decide(None, at(0)).expect("create certificates").expect("the first certificates")
+    requirements()
+        .decide(None, at(0))
+        .expect("create certificates")
+        .expect("the first certificates")
 }
 
 #[test]
@@ -37,7 +40,8 @@ fn a_certificate_is_renewed_by_the_same_authority_when_a_third_of_its_life_is_le
 fn a_certificate_for_other_names_is_replaced() {
     let kept = first();
     let other = CertificateRequirements { names: vec!["elsewhere".to_owned()], ..requirements() };
-    let replaced = other.decide(Some(&kept), at(1)).expect("read the certificates").expect("a replacement");
+    let replaced =
+        other.decide(Some(&kept), at(1)).expect("read the certificates").expect("a replacement");
     assert!(has_names(&replaced.serving.certificate, &other.names));
     assert_eq!(replaced.authority, kept.authority);
 }
@@ -48,7 +52,10 @@ fn mismatched_certificates_are_replaced() {
     let mixed = |change: fn(&mut StoredCertificates, StoredCertificates)| {
         let mut mixed = kept.clone();
         change(&mut mixed, other.clone());
-        requirements().decide(Some(&mixed), at(1)).expect("create certificates").expect("a replacement")
+        requirements()
+            .decide(Some(&mixed), at(1))
+            .expect("create certificates")
+            .expect("a replacement")
     };
     for repaired in [
         mixed(|kept, other| kept.authority.key = other.authority.key),
@@ -59,7 +66,10 @@ fn mismatched_certificates_are_replaced() {
         mixed(|kept, _| kept.serving.certificate = "garbage".to_owned()),
     ] {
         assert!(requirements().serves(&repaired, at(1)));
-        assert_eq!(requirements().decide(Some(&repaired), at(2)).expect("read the certificates"), None);
+        assert_eq!(
+            requirements().decide(Some(&repaired), at(2)).expect("read the certificates"),
+            None
+        );
     }
 }
 
@@ -74,7 +84,8 @@ fn an_older_ca_bundle_verifies_the_serving_certificate() {
     let (mut renewals, mut authorities) = (0, 0);
     while now < 400_000 {
         now += random.i64(10..90);
-        if let Some(next) = requirements.decide(Some(&kept), at(now)).expect("create certificates") {
+        if let Some(next) = requirements.decide(Some(&kept), at(now)).expect("create certificates")
+        {
             renewals += i32::from(next.serving != kept.serving);
             authorities += i32::from(next.authority != kept.authority);
             kept = next;
@@ -89,7 +100,8 @@ fn an_older_ca_bundle_verifies_the_serving_certificate() {
                 .any(|authority| is_signed_by(&kept.serving.certificate, authority));
             assert!(is_checked, "at {now} after {renewals} renewals");
         }
-        let validity = Validity::from_pem(&kept.serving.certificate).expect("read the certificates");
+        let validity =
+            Validity::from_pem(&kept.serving.certificate).expect("read the certificates");
         assert!(validity.holds_at(at(now)));
     }
     assert!(renewals > 150 && authorities > 10, "{renewals} renewals, {authorities} authorities");
@@ -99,8 +111,10 @@ fn an_older_ca_bundle_verifies_the_serving_certificate() {
 fn an_expired_authority_is_replaced_immediately() {
     let kept = first();
     let later = at(1_000_000);
-    let replaced =
-        requirements().decide(Some(&kept), later).expect("create certificates").expect("a replacement");
+    let replaced = requirements()
+        .decide(Some(&kept), later)
+        .expect("create certificates")
+        .expect("a replacement");
     assert!(requirements().serves(&replaced, later));
     assert_eq!(replaced.previous, None);
 }
@@ -110,7 +124,8 @@ fn a_next_ca_never_signs_once_the_ca_is_copied_manually() {
     let mut kept = first();
     kept.next = Some(kept.authority.clone());
     let by_hand = CertificateRequirements { publishing: Publishing::ByHand, ..requirements() };
-    let decided = by_hand.decide(Some(&kept), at(1)).expect("read the certificates").expect("a change");
+    let decided =
+        by_hand.decide(Some(&kept), at(1)).expect("read the certificates").expect("a change");
     assert_eq!((decided.next, decided.authority), (None, kept.authority));
 }
 
@@ -126,7 +141,11 @@ fn a_manually_copied_ca_lasts_ten_years_and_its_expiry_is_reported_in_time() {
     let first = decide(None, 0).expect("the first certificates");
     let (mut kept, mut now, mut renewals) = (first.clone(), 0, 0);
     let holds_for = |kept: &StoredCertificates, now| {
-        requirements.holds_until(kept).expect("read the certificates").duration_since(at(now)).as_hours()
+        requirements
+            .holds_until(kept)
+            .expect("read the certificates")
+            .duration_since(at(now))
+            .as_hours()
             / 24
     };
     loop {

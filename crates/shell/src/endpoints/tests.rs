@@ -140,7 +140,10 @@ async fn an_oversized_head_is_rejected_and_one_within_the_limit_is_not() {
     let answer = server.ask_from(1, &long).await;
     assert!(is_ok(&answer), "{answer}");
     let mut stream = server.connect().await;
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ").await.expect("send the request");
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ")
+        .await
+        .expect("send the request");
     let junk = vec![b'x'; DEFAULT_LIMITS.head];
     let _ = stream.write_all(&junk).await;
     let answer = rest(stream).await;
@@ -229,7 +232,10 @@ async fn shutdown_does_not_wait_for_silent_connections() {
     // When this connection gets its response, the other connections have been accepted.
     assert!(is_ok(&server.ask_from(1, "/healthz").await));
     server.end.cancel();
-    tokio::time::timeout(PATIENCE, server.task).await.expect("the server stops in time").expect("the server does not panic");
+    tokio::time::timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
     assert_eq!(rest(idle).await, "");
     assert!(TcpStream::connect(server.address).await.is_err(), "no server listens any more");
 }
@@ -249,7 +255,10 @@ async fn shutdown_waits_for_a_response_in_progress() {
     tokio::time::timeout(PATIENCE, refused).await.expect("nothing else is accepted");
     let answer = rest(stream).await;
     assert!(answer.len() > LARGE, "{} bytes", answer.len());
-    tokio::time::timeout(PATIENCE, server.task).await.expect("the server stops in time").expect("the server does not panic");
+    tokio::time::timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
 }
 
 #[tokio::test]
@@ -261,7 +270,10 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     assert_eq!(slow.read_u8().await.expect("the first byte of the response"), b'H');
     // Shutdown waits for responses in progress, so it ends with this response.
     server.end.cancel();
-    tokio::time::timeout(PATIENCE, server.task).await.expect("the server stops in time").expect("the server does not panic");
+    tokio::time::timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
     assert!(rest(slow).await.len() < LARGE, "the response was cut off");
 }
 

@@ -178,7 +178,10 @@ async fn half_a_request_does_not_delay_the_end() {
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
     server.echo.now.notify_one();
     assert!(rest(pending).await.ends_with("/never  x"));
-    timeout(PATIENCE, server.task).await.expect("the server stops in time").expect("the server does not panic");
+    timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
 }
 
 #[tokio::test]
@@ -220,7 +223,10 @@ async fn calls_under_way_are_finished_at_shutdown_and_idle_connections_are_not_w
     assert_eq!(rest(idle).await, "");
     server.echo.now.notify_one();
     assert!(rest(pending).await.ends_with("/never  x"));
-    timeout(PATIENCE, server.task).await.expect("the server stops in time").expect("the server does not panic");
+    timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
 }
 
 #[tokio::test]

@@ -187,9 +187,11 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
 async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
     let writing = Writing::begin();
     let status = r#"{"replicas":2,"rest":null}"#;
-    let response = writing.writer.patch_status(SHOP, "101", status).await.expect("a successful write");
+    let response =
+        writing.writer.patch_status(SHOP, "101", status).await.expect("a successful write");
     assert_eq!(response.metadata.resource_version.as_deref(), Some("102"));
-    let object = writing.stub.object("deployments", "default", "shop").expect("the Deployment exists");
+    let object =
+        writing.stub.object("deployments", "default", "shop").expect("the Deployment exists");
     assert_eq!(
         (&object["status"], &object["spec"]["replicas"]),
         (&json!({ "replicas": 2 }), &json!(1))

@@ -157,7 +157,11 @@ async fn a_standby_finds_the_address_of_the_leader() {
         };
         let (stood_by, ()) = tokio::join!(stands_by, looks);
         assert_eq!(stood_by, Ok(()));
-        assert_eq!(two.leader().as_deref(), Some(two.own()), "the new leader finds its own address");
+        assert_eq!(
+            two.leader().as_deref(),
+            Some(two.own()),
+            "the new leader finds its own address"
+        );
     };
     let (led, ()) = tokio::join!(led, looked);
     assert_eq!(led, Ok(()));
@@ -397,7 +401,9 @@ async fn no_two_candidates_lead_at_once_despite_failed_requests() {
         let faults = [Fault::hang, Fault::refuse, Fault::lose_response, Fault::silence];
         for (number, fault) in faults.into_iter().enumerate() {
             let chance = Mutex::new(fastrand::Rng::with_seed(seed * 4 + number as u64));
-            let strikes = move |_: &ReceivedRequest| chance.lock().expect("the lock is not poisoned").u8(..10) == 0;
+            let strikes = move |_: &ReceivedRequest| {
+                chance.lock().expect("the lock is not poisoned").u8(..10) == 0
+            };
             stub.inject(fault().matching(strikes).always());
         }
         let machine = Machine::before(&stub);
@@ -418,7 +424,12 @@ async fn no_two_candidates_lead_at_once_despite_failed_requests() {
         });
         let watching = async {
             while machine.begun.elapsed() < Duration::from_mins(20) {
-                let open = fences.lock().expect("the lock is not poisoned").iter().filter(|it| it.is_open()).count();
+                let open = fences
+                    .lock()
+                    .expect("the lock is not poisoned")
+                    .iter()
+                    .filter(|it| it.is_open())
+                    .count();
                 assert!(open <= 1, "{open} lead with seed {seed}");
                 sleep(Duration::from_millis(250)).await;
             }

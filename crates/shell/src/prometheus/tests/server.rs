@@ -63,7 +63,8 @@ impl Server {
         after: AfterResponse,
         tls: Option<TlsAcceptor>,
     ) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("bind the listener");
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("bind the listener");
         let address = listener.local_addr().expect("an address");
         let connections = watch::Sender::new((0, 0));
         let seen = Arc::new(ServerState { requests: Mutex::default(), connections });
