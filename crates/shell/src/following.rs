@@ -4,7 +4,7 @@
 //! those that it needs. Objects are not parsed into types here: one malformed object must not hide the others.
 //! `reading` leaves out unreadable parts, and `unread` counts and logs them.
 //!
-//! Silence is no sign of health. Every request has a timeout, a silent watch is
+//! Silence is not a sign of health. Every request has a timeout, a silent watch is
 //! verified, and the time since the last response about a kind is available at any time.
 
 mod deliveries;

@@ -338,8 +338,8 @@ impl CronErrorKind {
     }
 }
 
-/// The valid form of a range that runs over the end of the day, week or year: two ranges split where it
-/// wraps, or a list if it has a step, which counts on over the end.
+/// The valid form of a range that runs over the end of the day, week or year: two ranges split at the end. A range with a
+/// step becomes a list, because the step counts on over the end.
 pub(super) fn over_the_end(from: u8, to: u8, step: usize, field: CronField, named: bool) -> String {
     let (first, last) = match field {
         CronField::Weekday => (0, 6),

@@ -366,7 +366,7 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
             (vec!["--at", "someday"], "--at", 2),
             (vec!["--speed", "0"], "--speed", 2),
             (vec!["--nodes", "/nowhere.yaml"], "/nowhere.yaml", 2),
-            (vec!["--assets", &empty], "there is no etcd", 2),
+            (vec!["--assets", &empty], "etcd is missing", 2),
         ] {
             let up = user.types(&arguments)?;
             let status = up.await_end().await?;

@@ -92,7 +92,7 @@ type OfSpan = (Recurrence, Vec<usize>);
 pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<StretchGroup> {
     let mut found: BTreeMap<Recurrence, (Vec<Span>, Vec<usize>)> = BTreeMap::new();
     for (span, dates) in dates_of_spans(stretches, period) {
-        for (recurrence, positions) in of_span(span, &dates, period) {
+        for (recurrence, positions) in recurrences_of_span(span, &dates, period) {
             let key = Recurrence { spans: Vec::new(), ..recurrence };
             let (spans, all) = found.entry(key).or_default();
             spans.push(span);
