@@ -59,8 +59,8 @@ impl Segment {
 struct Beginning {
     start: i64,
     offset: i32,
-    /// The progress of the wall clock at `start`, as an offset from `start`. At least the previous offset. More while the
-    /// clock, once set back, has not yet passed the civil times that it had shown.
+    /// The progress of the wall clock at `start`, as an offset from `start`. At least the previous offset. More while a
+    /// clock that was set back has not yet passed the civil times that it had shown.
     reached: i32,
 }
 
