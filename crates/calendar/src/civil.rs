@@ -21,7 +21,7 @@ pub(crate) const SECONDS_A_DAY: i64 = MINUTES_A_DAY * SECONDS_A_MINUTE;
 pub(crate) const DAYS_A_CYCLE: i64 = 146_097;
 pub(crate) const YEARS_A_CYCLE: i32 = 400;
 
-/// Days from 0000-03-01, where a year that ends with its leap day begins, to 1970-01-01.
+/// Days from 0000-03-01, the start of a year that ends with its leap day, to 1970-01-01.
 const DAYS_TO_EPOCH: i64 = 719_468;
 
 /// A calendar date. Unlike `jiff::civil::Date` it has no range, so that arithmetic needs no errors.
@@ -39,7 +39,7 @@ impl Date {
     ///
     /// Years are counted from March, which puts the leap day last: then the day of the year gives
     /// the month by a linear formula (153 days every five months).
-    pub(crate) const fn of_day(day: i64) -> Date {
+    pub(crate) const fn from_day(day: i64) -> Date {
         let shifted = day + DAYS_TO_EPOCH;
         let cycle = shifted.div_euclid(DAYS_A_CYCLE);
         let day_of_cycle = shifted.rem_euclid(DAYS_A_CYCLE);
@@ -57,7 +57,7 @@ impl Date {
     }
 }
 
-/// The civil day on which a month begins.
+/// The civil day on which a month starts.
 pub(crate) const fn first_day_of_month(year: i32, month: u8) -> i64 {
     let year_from_march = year as i64 - (month <= 2) as i64;
     let cycle = year_from_march.div_euclid(YEARS_A_CYCLE as i64);
@@ -87,7 +87,7 @@ pub(crate) const fn days_in_month(year: i32, month: u8) -> u8 {
     }
 }
 
-/// The civil second that `time` shows.
+/// The civil second of `time`.
 pub(crate) fn second_of(time: DateTime) -> i64 {
     let day = first_day_of_month(i32::from(time.year()), time.month().unsigned_abs())
         + i64::from(time.day())
@@ -98,9 +98,9 @@ pub(crate) fn second_of(time: DateTime) -> i64 {
         + i64::from(time.second())
 }
 
-/// The civil time that a civil second shows; seconds beyond jiff's years are brought to its edges.
+/// The civil time of a civil second; seconds beyond jiff's years become its first or last civil time.
 pub(crate) fn datetime_of(second: i64) -> DateTime {
-    let date = Date::of_day(second.div_euclid(SECONDS_A_DAY));
+    let date = Date::from_day(second.div_euclid(SECONDS_A_DAY));
     let rest = second.rem_euclid(SECONDS_A_DAY);
     let Ok(year) = i16::try_from(date.year) else {
         return if second < 0 { DateTime::MIN } else { DateTime::MAX };
@@ -127,7 +127,7 @@ mod tests {
         let mut date = jiff::civil::date(1899, 12, 31);
         let first = first_day_of_month(1899, 12) + 30;
         for day in first..first + DAYS_A_CYCLE {
-            let ours = Date::of_day(day);
+            let ours = Date::from_day(day);
             assert_eq!(
                 (ours.year, ours.month, ours.day),
                 (i32::from(date.year()), date.month() as u8, date.day() as u8)

@@ -12,7 +12,7 @@ use crate::zone::ClockChange;
 
 /// A clock change that affects a schedule, and its effect.
 ///
-/// Its `Display` is a sentence for a person.
+/// The `Display` of an effect is a sentence for users.
 ///
 /// ```
 /// use almanac_calendar::{Cron, Effect, Zone};
@@ -49,21 +49,21 @@ pub struct ClockEffect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Firings at civil times that are never shown are merged into one when the gap ends.
+    /// Firings at skipped civil times are merged into one firing at the end of the gap.
     FiresLate {
-        /// The first of those times.
+        /// The first of these civil times.
         first: DateTime,
         /// Their number.
         firings: usize,
     },
-    /// Firings of a rhythm at civil times that are never shown are skipped.
+    /// Firings of a rhythm at skipped civil times are skipped.
     Skipped {
         /// Their number.
         firings: usize,
     },
     /// Firings at civil times that are shown twice happen only the first time.
     FiresOnce {
-        /// The first of those times.
+        /// The first of these civil times.
         first: DateTime,
         /// Their number.
         firings: usize,
@@ -90,7 +90,7 @@ pub enum Effect {
         /// Its end.
         end: DateTime,
     },
-    /// The time between two windows lies in the gap: they become one.
+    /// The time between two windows lies in the gap: the windows become one.
     NeverCloses {
         /// The end of the first.
         end: DateTime,
@@ -109,12 +109,12 @@ pub enum Effect {
     },
     /// The window is open across the change, and so for less time than the clock suggests.
     Shorter {
-        /// By how much.
+        /// The difference.
         by: SignedDuration,
     },
     /// The window is open across the change, and so for more time than the clock suggests.
     Longer {
-        /// By how much.
+        /// The difference.
         by: SignedDuration,
     },
 }
@@ -223,11 +223,11 @@ fn in_fold(
 
 /// The civil minutes that a clock change skips, or shows twice.
 struct Affected {
-    /// The first that begins in the gap or fold.
+    /// The first minute that starts in the gap or fold.
     from: i64,
-    /// The first after those that do.
+    /// The first minute after those that start in it.
     to: i64,
-    /// The minute that the end of the gap or fold lies in: `to`, if that is a whole minute.
+    /// The minute that contains the end of the gap or fold: `to`, if that is a whole minute.
     arrival: i64,
 }
 

@@ -15,7 +15,7 @@ const BEGIN: i64 = 1_704_067_200;
 const END: i64 = 2_587_680_000;
 
 impl Firings {
-    /// The shortest time between two firings over all dates, if it is at most `limit`. Longer ones are not searched
+    /// The shortest time between two firings over all dates, if it is at most `limit`. Longer times are not searched
     /// for.
     ///
     /// ```
@@ -39,19 +39,19 @@ impl Firings {
 }
 
 /// The times of day at which a schedule fires, ignoring clock changes. The times are the same on
-/// every day on which it fires at all.
+/// every day with firings.
 struct TimesOfDay {
     firings: Firings,
     /// The midnight before the first firing of the stretch.
     midnight: i64,
-    /// From the first firing of a day to the last.
+    /// The time from the first firing of a day to the last.
     span: i64,
     /// The shortest time between two firings of a day.
     within: Option<i64>,
 }
 
 impl TimesOfDay {
-    /// `None` for a schedule that does not fire in the whole stretch.
+    /// The times of day of a schedule; `None` if it does not fire in the whole stretch.
     fn from_cron(cron: &Cron) -> Option<TimesOfDay> {
         let firings = cron.clone().in_zone(Zone::utc());
         let first = next_from(&firings, BEGIN).filter(|first| *first < END)?;
@@ -62,12 +62,12 @@ impl TimesOfDay {
         Some(TimesOfDay { firings, midnight, span: last - first, within })
     }
 
-    /// From the last firing of a day to the first of the next, if both are days on which it fires.
+    /// The time from the last firing of a day to the first firing of the next, if the schedule fires on both days.
     fn over_midnight(&self) -> i64 {
         SECONDS_A_DAY - self.span
     }
 
-    /// No two firings are closer than that.
+    /// A lower limit of the time between two firings.
     fn least(&self) -> i64 {
         self.within.map_or(self.over_midnight(), |within| within.min(self.over_midnight()))
     }
@@ -82,7 +82,7 @@ impl TimesOfDay {
         self.within.into_iter().chain(over_days).min()
     }
 
-    /// The minimum distance, in days, between two days on which it fires.
+    /// The minimum distance, in days, between two days with firings.
     fn closest_days(&self) -> Option<i64> {
         let mut closest: Option<i64> = None;
         let mut midnight = self.midnight;
@@ -101,14 +101,14 @@ impl TimesOfDay {
 }
 
 /// The shortest time between two firings with a clock change between them, or on one of them.
-/// `least` is what they are apart where the clock is left alone; changes that cannot bring them to
+/// `least` is their distance without clock changes; changes that cannot bring the firings to
 /// within `limit` of each other are skipped.
 fn closest_at_changes(firings: &Firings, least: i64, limit: i64) -> Option<i64> {
     let changes = firings.zone().changes(instant::at(BEGIN)?, instant::at(END)?);
     changes
         .filter(|change| {
             let shift = change.shift().as_secs().abs();
-            // Set forward, it takes that much from the time between two firings; set back, it may
+            // A clock set forward shortens the time between two firings by the change. A clock set back may
             // show the same minute again, that much later.
             limit >= shift || limit + shift >= least
         })
@@ -158,7 +158,7 @@ mod tests {
         "*/20 2 25-31 3 *",
     ];
 
-    /// Changes by an hour, by half of one, at midnight, around Ramadan, by two hours, and none.
+    /// Zones with changes by an hour, by half an hour, at midnight, around Ramadan, by two hours, and without changes.
     const ZONES: &[&str] = &[
         "UTC",
         "Europe/Berlin",

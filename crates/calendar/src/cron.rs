@@ -26,7 +26,7 @@ use crate::{Firings, Zone};
 ///
 /// When the day of the month and the weekday are both restricted, a date needs only one of them.
 ///
-/// Whether an expression is accepted depends on the text alone, never on the time of day. An
+/// The acceptance of an expression depends on the text alone, never on the time of day. An
 /// expression that would never fire is rejected.
 ///
 /// ```

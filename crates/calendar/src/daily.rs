@@ -117,7 +117,7 @@ fn number(tens: u8, ones: u8) -> Option<u8> {
     (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| (tens - b'0') * 10 + ones - b'0')
 }
 
-/// The two texts of a daily window.
+/// The two parts of a daily window.
 ///
 /// ```
 /// use almanac_calendar::{DailyWindow, DailyWindowPart};
@@ -127,13 +127,13 @@ fn number(tens: u8, ones: u8) -> Option<u8> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DailyWindowPart {
-    /// The time at which it opens.
+    /// The opening time.
     Start,
-    /// The time at which it closes.
+    /// The closing time.
     End,
 }
 
-/// The reason that two texts are not a daily window, and the fix.
+/// The reason that two strings are not a daily window, and the fix.
 ///
 /// ```
 /// use almanac_calendar::DailyWindow;
@@ -192,7 +192,7 @@ impl DailyWindowError {
         self.kind
     }
 
-    /// The wrong one of the two texts.
+    /// The wrong part.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, DailyWindowPart};
@@ -205,7 +205,7 @@ impl DailyWindowError {
         self.part
     }
 
-    /// The time of day that can only be meant.
+    /// The corrected time of day, if the meaning is certain.
     ///
     /// ```
     /// use almanac_calendar::DailyWindow;

@@ -7,8 +7,8 @@ use crate::clock_effect::{self, ClockEffect};
 use crate::recurrence::{CivilMinute, Recurrence};
 use crate::{Cron, Zone, instant};
 
-/// No schedule is searched further than this from where the search began: every date that exists
-/// comes back within forty years, and no zone skips the same time for centuries.
+/// The limit of every search, from its start: every date that exists
+/// recurs within forty years, and no zone skips the same time for centuries.
 pub(crate) const FURTHEST: i64 = 400 * 366 * SECONDS_A_DAY;
 
 /// The instants at which a cron expression fires in a zone.
@@ -88,7 +88,7 @@ impl Firings {
     pub fn previous(&self, now: Timestamp) -> Option<Timestamp> {
         let now = instant::floor(now);
         let found = if self.cron.is_fixed() {
-            let reached = CivilMinute::of_second(self.zone.reached_at(now));
+            let reached = CivilMinute::from_second(self.zone.reached_at(now));
             let minute = self.recurrence().previous(reached)?;
             self.zone.first_instant(minute * SECONDS_A_MINUTE)
         } else {
@@ -115,8 +115,8 @@ impl Firings {
 
     /// The shortest time between two firings in `[from, to)`; `None` when there are fewer than two.
     ///
-    /// It ends as soon as no shorter one is possible, so that a dense expression costs no more than
-    /// a sparse one.
+    /// The search ends when no shorter time is possible, so that a dense expression costs no more than
+    /// a sparse expression.
     ///
     /// ```
     /// use almanac_calendar::{Cron, Zone};
@@ -160,7 +160,7 @@ impl Firings {
         self.recurrence().dates.days_of(i32::from(year), month.unsigned_abs())
     }
 
-    /// Whether it is the same every week.
+    /// Whether the schedule is the same every week.
     ///
     /// ```
     /// use almanac_calendar::{Cron, Zone};
@@ -223,7 +223,7 @@ impl Firings {
     fn after(&self, now: i64) -> Option<i64> {
         if self.cron.is_fixed() {
             let segment = self.zone.segment_at(now);
-            let reached = CivilMinute::of_second(segment.reached_at(now));
+            let reached = CivilMinute::from_second(segment.reached_at(now));
             let civil = self.recurrence().next(reached.after())? * SECONDS_A_MINUTE;
             // Usually there is no clock change in between.
             segment.first_instant(civil).or_else(|| Some(self.zone.first_instant(civil)))
@@ -240,7 +240,7 @@ impl Firings {
     /// has jumped over the match.
     fn next_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let civil = CivilMinute::of_second(now + segment.offset);
+        let civil = CivilMinute::from_second(now + segment.offset);
         let mut from = civil.minute() + 1;
         let mut found = self.recurrence().next(civil.after())?;
         loop {
@@ -263,7 +263,7 @@ impl Firings {
     /// The last instant at or before `now` at which the wall clock shows a matching minute.
     fn last_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let civil = CivilMinute::of_second(now + segment.offset);
+        let civil = CivilMinute::from_second(now + segment.offset);
         let mut to = civil.minute();
         let mut found = self.recurrence().previous(civil)?;
         loop {
@@ -283,7 +283,7 @@ impl Firings {
         }
     }
 
-    /// The shortest civil time, in seconds, that two firings can be apart.
+    /// The shortest civil time, in seconds, between two firings.
     fn shortest_civil_interval(&self) -> i64 {
         let times = self.recurrence().times;
         let over_midnight =

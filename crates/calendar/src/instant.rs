@@ -1,7 +1,7 @@
 //! Conversions between `jiff::Timestamp` and whole seconds since the epoch.
 //!
 //! Schedules start on whole seconds, so everything inside counts in seconds; a timestamp in between
-//! is rounded in the direction that the question needs.
+//! is rounded in the direction that the query needs.
 
 use jiff::Timestamp;
 

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-const LONGEST: usize = 40;
+/// The maximum number of characters of an excerpt.
+const MAX_CHARACTERS: usize = 40;
 
-/// The piece of text that an error keeps: long ones are truncated, so that a message stays one
+/// The excerpt of a text in an error: long texts are truncated, so that a message stays one
 /// readable line.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut characters = text.chars();
-    let start: String = characters.by_ref().take(LONGEST).collect();
+    let start: String = characters.by_ref().take(MAX_CHARACTERS).collect();
     if characters.next().is_none() { start } else { start + "…" }
 }
 

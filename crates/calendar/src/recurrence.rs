@@ -39,16 +39,16 @@ impl CivilMinute {
     }
 
     /// The minute in which a civil second lies.
-    pub(crate) fn of_second(civil: i64) -> CivilMinute {
+    pub(crate) fn from_second(civil: i64) -> CivilMinute {
         CivilMinute::new(civil.div_euclid(SECONDS_A_MINUTE))
     }
 
-    /// The position from which to search for what comes after this minute.
+    /// The start of a search for later minutes.
     pub(crate) fn after(self) -> CivilMinute {
         CivilMinute { time: self.time + 1, ..self }
     }
 
-    /// As a count of minutes.
+    /// The minute as a count of minutes.
     pub(crate) fn minute(self) -> i64 {
         join(self.day, self.time)
     }
@@ -84,7 +84,7 @@ impl Recurrence {
             .take_while(move |minute| *minute < to)
     }
 
-    /// The very first matching minute, when there are years to begin with.
+    /// The first matching minute, if the years are restricted.
     pub(crate) fn first(&self) -> Option<i64> {
         let year = self.dates.earliest_year()?;
         self.next(CivilMinute::new(first_day_of_month(year, 1) * MINUTES_A_DAY))
@@ -135,7 +135,7 @@ impl Difference<'_> {
         Some(join(day, self.on(day)?.previous(LAST_TIME)?))
     }
 
-    /// Whether there is no such minute at all.
+    /// Whether the difference is empty.
     pub(crate) fn is_empty(self) -> bool {
         let first_year = self.base.dates.earliest_year().unwrap_or(2000);
         self.next(CivilMinute::new(first_day_of_month(first_year, 1) * MINUTES_A_DAY)).is_none()
@@ -151,7 +151,7 @@ impl Difference<'_> {
         self.base.dates.days_of(year, month) & !self.removed.dates.days_of(year, month)
     }
 
-    /// The times that are left on a day, if it is one of the base's.
+    /// The remaining times on a day, if the base contains the day.
     fn on(self, day: i64) -> Option<times::Remaining> {
         self.base.dates.contains(day).then(|| {
             if self.removed.dates.contains(day) {

@@ -2,7 +2,7 @@
 //!
 //! Because a later civil time never resolves to an earlier instant, the order of events on the wall
 //! clock is their order in time. So whether a window is open is decided in civil time, by how far
-//! the wall clock has come, and only the answers are turned into instants.
+//! the wall clock has come, and only the results are converted to instants.
 
 use jiff::Timestamp;
 
@@ -34,7 +34,7 @@ pub struct Windows {
     start: Recurrence,
     end: Recurrence,
     zone: Zone,
-    /// Whether it ever closes once it is open: some end has no start at the same minute.
+    /// Whether an open window ever closes: some end has no start at the same minute.
     closes: bool,
 }
 
@@ -214,7 +214,7 @@ impl Windows {
         [&self.start, &self.end].map(|it| it.dates.days_of(i32::from(year), month.unsigned_abs()))
     }
 
-    /// Whether it is the same every week.
+    /// Whether the window is the same every week.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -270,10 +270,10 @@ impl Windows {
 
     /// The progress of the wall clock at an instant.
     fn reached_at(&self, now: i64) -> CivilMinute {
-        CivilMinute::of_second(self.zone.reached_at(now))
+        CivilMinute::from_second(self.zone.reached_at(now))
     }
 
-    /// The same of a reading, which may be of another zone's clock.
+    /// The progress of the wall clock at a reading, which may be of another zone.
     fn reached_by(&self, reading: Reading) -> CivilMinute {
         if reading.zone == self.zone { reading.reached } else { self.reached_at(reading.second) }
     }

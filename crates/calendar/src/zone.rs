@@ -6,7 +6,7 @@
 //!
 //! The data is the IANA database that is bundled with the program; the host's is never read, so the
 //! same input gives the same output on every machine. [`name`] decides which names are accepted,
-//! [`table`] answers the questions fast, [`change`] describes the effect of a clock change.
+//! [`table`] answers queries fast, [`change`] describes the effect of a clock change.
 
 mod change;
 mod name;
@@ -115,7 +115,7 @@ impl Zone {
         Zone::find(name).ok_or_else(|| ZoneError::explain(name))
     }
 
-    /// The zone with exactly this name, without looking for what else may be meant: that takes thousands of times as
+    /// The zone with exactly this name, without a search for similar names: that takes thousands of times as
     /// long as finding a zone.
     ///
     /// ```
@@ -177,7 +177,7 @@ impl Zone {
     #[must_use]
     pub fn reading(self, at: Timestamp) -> Reading {
         let second = instant::floor(at);
-        Reading { second, zone: self, reached: CivilMinute::of_second(self.reached_at(second)) }
+        Reading { second, zone: self, reached: CivilMinute::from_second(self.reached_at(second)) }
     }
 
     /// The offset from UTC in force at an instant.

@@ -23,7 +23,7 @@ mod writes;
 
 pub use crate::objects::PlacementDecision;
 pub use almanac_expressions::{
-    Allowance, CompileError, Document, Expression, Failure, MOST_EXPRESSIONS, MOST_STEPS, Meter,
+    Allowance, CompileError, Document, Expression, Failure, MAX_EXPRESSIONS, MAX_STEPS, Meter,
     Quantity, Subject,
 };
 pub use change_cause::ChangeCause;

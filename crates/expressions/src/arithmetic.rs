@@ -25,13 +25,13 @@ const UINT: Overload = (Type::Uint, Type::Uint, Type::Uint);
 const DOUBLE: Overload = (Type::Double, Type::Double, Type::Double);
 const LIST: Type = Type::List(&Type::Any);
 
-/// The first second that a timestamp may be at: the beginning of year 1.
+/// The first second of a timestamp: the start of year 1.
 const FIRST_SECOND: i64 = -62_135_596_800;
-/// The last one: the end of year 9999.
+/// The last second of a timestamp: the end of year 9999.
 const LAST_SECOND: i64 = 253_402_300_799;
 
 impl Operator {
-    /// As it is written.
+    /// The operator as written.
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Operator::Add => "+",
@@ -42,7 +42,7 @@ impl Operator {
         }
     }
 
-    /// The types of its operands and results.
+    /// The types of the operands and results.
     pub(crate) fn overloads(self) -> &'static [Overload] {
         use Type::{Bytes, Duration, Text, Timestamp};
         match self {
@@ -82,18 +82,18 @@ impl Operator {
                 if other == 0 {
                     self.refuse_zero()?;
                 }
-                Some(Value::Int(self.of_ints(one, other).ok_or_else(overflow)?))
+                Some(Value::Int(self.integers(one, other).ok_or_else(overflow)?))
             }
             (Value::Uint(one), Value::Uint(other)) => {
                 if other == 0 {
                     self.refuse_zero()?;
                 }
-                Some(Value::Uint(self.of_uints(one, other).ok_or_else(overflow)?))
+                Some(Value::Uint(self.unsigned_integers(one, other).ok_or_else(overflow)?))
             }
             (Value::Double(one), Value::Double(other)) => {
-                self.of_doubles(one, other).map(Value::Double)
+                self.doubles(one, other).map(Value::Double)
             }
-            (one, other) => return self.of_others(one, other, meter),
+            (one, other) => return self.other_types(one, other, meter),
         };
         result.ok_or_else(|| self.no_overload("double", "double"))
     }
@@ -106,7 +106,7 @@ impl Operator {
         }
     }
 
-    fn of_ints(self, one: i64, other: i64) -> Option<i64> {
+    fn integers(self, one: i64, other: i64) -> Option<i64> {
         match self {
             Operator::Add => one.checked_add(other),
             Operator::Subtract => one.checked_sub(other),
@@ -116,7 +116,7 @@ impl Operator {
         }
     }
 
-    fn of_uints(self, one: u64, other: u64) -> Option<u64> {
+    fn unsigned_integers(self, one: u64, other: u64) -> Option<u64> {
         match self {
             Operator::Add => one.checked_add(other),
             Operator::Subtract => one.checked_sub(other),
@@ -126,7 +126,7 @@ impl Operator {
         }
     }
 
-    fn of_doubles(self, one: f64, other: f64) -> Option<f64> {
+    fn doubles(self, one: f64, other: f64) -> Option<f64> {
         Some(match self {
             Operator::Add => one + other,
             Operator::Subtract => one - other,
@@ -136,7 +136,7 @@ impl Operator {
         })
     }
 
-    fn of_others<'v>(
+    fn other_types<'v>(
         self,
         one: Value<'v>,
         other: Value<'v>,

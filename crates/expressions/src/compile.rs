@@ -1,5 +1,5 @@
 //! From a syntax tree to a compiled expression: resolves names, checks types as far as they are known, computes what
-//! is constant, and refuses what cannot be evaluated.
+//! is constant, and rejects unsupported expressions.
 
 mod calls;
 mod macros;
@@ -8,7 +8,7 @@ mod operators;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::meter::{Allowance, MOST_STEPS, Meter};
+use crate::meter::{Allowance, MAX_STEPS, Meter};
 use crate::node::{Item, Node};
 use crate::source::{CompileError, error_at, shortened};
 use crate::syntax::{self, Part, Syntax};
@@ -23,22 +23,22 @@ pub(crate) const OBJECT: &str = "managedCluster";
 pub(crate) struct Compiled {
     pub(crate) node: Node,
     pub(crate) scores: ReadScores,
-    /// The parts that never have the result that they need.
+    /// The warnings about parts that never have a usable result.
     pub(crate) warnings: Vec<CompileError>,
-    /// The steps that it takes for every object, plus those of the expressions before it.
+    /// The steps of the expression for every object, plus those of the previous expressions.
     pub(crate) steps: usize,
 }
 
 /// The scores that an expression reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadScores {
-    /// The scores in the objects of these names, and no others.
+    /// Only the scores in the objects with these names.
     Named(BTreeSet<Arc<str>>),
-    /// Possibly all scores: a name is computed.
+    /// Possibly all scores, because a name is computed.
     Any,
 }
 
-/// Compiles an expression, of what is left to those of its placement.
+/// Compiles an expression, within the remaining allowance of its placement.
 pub(crate) fn compile(text: &str, allowance: &Allowance) -> Result<Compiled, CompileError> {
     let expression = syntax::parse(text)?;
     let mut compiler = Compiler {
@@ -62,20 +62,20 @@ pub(crate) fn compile(text: &str, allowance: &Allowance) -> Result<Compiled, Com
 
 type Typed = Result<(Node, StaticType), CompileError>;
 
-/// Goes down the syntax tree, which is not deep.
+/// Compiles the syntax tree recursively; its depth is bounded.
 struct Compiler<'a> {
     text: &'a str,
-    /// The steps to compute what is constant.
+    /// The remaining steps to compute constants.
     constants: &'a Meter,
-    /// The steps to compile patterns.
+    /// The remaining steps to compile patterns.
     patterns: &'a Meter,
-    /// The variables of the macros around, with their types.
+    /// The variables of the enclosing macros, with their types.
     variables: Vec<(String, StaticType)>,
     scores: ReadScores,
     warnings: Vec<CompileError>,
-    /// The most evaluations of a part, as far as the lists around it are written in the expression.
+    /// The maximum number of evaluations of a part, as far as the enclosing lists are literals.
     times: usize,
-    /// The steps of all parts so far, each as often as it is evaluated.
+    /// The steps of all parts so far, multiplied by their evaluations.
     steps: usize,
 }
 
@@ -86,8 +86,8 @@ impl Compiler<'_> {
 
     fn node(&mut self, part: &Part) -> Typed {
         self.steps = self.steps.saturating_add(self.times);
-        if self.steps > MOST_STEPS {
-            let message = format!("it would take more than {MOST_STEPS} steps for any object");
+        if self.steps > MAX_STEPS {
+            let message = format!("it would take more than {MAX_STEPS} steps for any object");
             return Err(self.error(part, message).too_much());
         }
         match &part.syntax {
@@ -136,14 +136,14 @@ impl Compiler<'_> {
 
     /// A type whose name has dots in it.
     fn qualified_type(&self, part: &Part) -> Option<&'static str> {
-        // No name of a type has more names in it than this. A longer one is not put together for every part of it.
-        let name = if part.depth <= Type::MOST_NAMES { part.dotted_name()? } else { return None };
+        // No type name has more parts. A longer name is not built for each of its parts.
+        let name = if part.depth <= Type::MAX_NAMES { part.dotted_name()? } else { return None };
         let root = name.split('.').next().unwrap_or_default();
         let is_variable = root == OBJECT || self.variables.iter().any(|(known, _)| known == root);
         if is_variable { None } else { Type::named(&name) }
     }
 
-    /// The type of a field of something.
+    /// The type of a field.
     fn field_type(&self, part: &Part, of: &StaticType) -> Result<StaticType, CompileError> {
         match of {
             StaticType::Dyn => Ok(StaticType::Dyn),
@@ -167,7 +167,7 @@ impl Compiler<'_> {
         let constants: Option<Vec<Value<'static>>> = items.iter().map(Item::constant).collect();
         Ok(match constants.map(Value::list).transpose() {
             Ok(Some(list)) => (Node::Constant(list), known),
-            // A list that is nested too deep fails at its evaluation.
+            // A list with too deep nesting fails at its evaluation.
             _ => (Node::List(items.into()), known),
         })
     }
@@ -234,12 +234,15 @@ mod tests {
     use crate::failure::Failure;
 
     #[test]
-    fn what_is_constant_is_computed_until_the_meter_has_no_steps_left() {
+    fn constants_are_computed_until_the_meter_has_no_steps_left() {
         let allowance = Allowance::new();
         let part = format!("'{}'.replace('', 'aaaaaaaaaaaaaaaa') != ''", "a".repeat(2_000));
         let text = [&*part; 7].join(" && ");
         for _ in 0..8 {
-            assert!(compile(&text, &allowance).is_ok(), "what is not computed is no error");
+            assert!(
+                compile(&text, &allowance).is_ok(),
+                "a constant that is not computed is not an error"
+            );
         }
         assert_eq!(allowance.constants.spend(1), Err(Failure::TooManySteps));
     }

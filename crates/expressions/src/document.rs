@@ -1,10 +1,10 @@
-//! A document: an object in as little memory as it can be read from, two kilobytes for one cluster.
+//! A document: a compact form of an object that expressions read directly, two kilobytes for one cluster.
 //!
-//! It is two pieces of memory, all values in a row and all texts in a row. So ten thousand of them are neither millions
-//! of allocations nor a tree to walk, and no text needs to be checked again when it is read. A value is one word, which
-//! has the position of the rest. So the items of a list and the entries of a map are found without reading their
-//! contents. A repeated text, such as the keys of the maps in a list, is stored once, and the names that are in nearly
-//! all clusters are not stored at all. Maps are in the order of their keys.
+//! A document is two allocations: one for all values, one for all strings. So ten thousand documents are neither
+//! millions of allocations nor trees to walk, and no string needs to be validated again when read. A value is one
+//! word, which contains the position of the rest. So the items of a list and the entries of a map are found without
+//! reading their contents. A repeated string, such as the keys of the maps in a list, is stored once, and the names
+//! that occur in nearly all clusters are not stored at all. Maps are in the order of their keys.
 
 mod name;
 mod stored;
@@ -21,19 +21,19 @@ use self::word::{BITS_OF_LENGTH, BITS_OF_TAG, NAME, NULL, SHORT_TEXT, position, 
 pub(crate) use self::name::Name;
 pub(crate) use self::stored::{Content, Stored, StoredList, StoredMap};
 
-/// The most lists and maps in each other: the limit of the JSON reader.
-const MOST_NESTED: usize = 128;
+/// The maximum nesting of lists and maps: the limit of the JSON reader.
+const MAX_NESTED: usize = 128;
 
 /// An object, or any other value that can be written as JSON.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Document {
-    /// The first one is the whole.
+    /// The words of all values; the first word is the whole object.
     words: Box<[u32]>,
     texts: Box<str>,
     unreadable: Option<Unreadable>,
 }
 
-/// The reason that nothing is kept of an object.
+/// The reason that an object has no document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unreadable {
     TooDeep,
@@ -41,7 +41,7 @@ enum Unreadable {
 }
 
 impl Document {
-    /// The document with the content of some JSON. Of what is nested too deep for the stack, no expression has a
+    /// The document with the content of some JSON. For JSON with too deep nesting for the stack, no expression has a
     /// result.
     #[must_use]
     pub fn from_json(json: &Json) -> Document {
@@ -51,12 +51,12 @@ impl Document {
         }
     }
 
-    /// The whole of it.
+    /// The whole object.
     pub(crate) fn root(&self) -> Result<Stored<'_>, Failure> {
         match self.unreadable {
             None => Ok(self.whole()),
             Some(Unreadable::TooDeep) => {
-                let message = format!("the object is nested more than {MOST_NESTED} levels deep");
+                let message = format!("the object is nested more than {MAX_NESTED} levels deep");
                 Err(Failure::other(message))
             }
             Some(Unreadable::TooLarge) => Err(Failure::other("the object is too large")),
@@ -67,7 +67,7 @@ impl Document {
         Stored { word: self.word(0), document: self }
     }
 
-    /// Its size in bytes.
+    /// The size of the document in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of_val(&*self.words) + self.texts.len()
@@ -78,7 +78,7 @@ impl Document {
         self.words.get(at).copied().unwrap_or(NULL)
     }
 
-    /// The number of bits in the two words from one on.
+    /// The number in the two words from an index on, as bits.
     fn double_word(&self, at: usize) -> u64 {
         u64::from(self.word(at)) | u64::from(self.word(at + 1)) << u32::BITS
     }
@@ -89,7 +89,7 @@ impl Document {
         self.words.get(at + 1..at + 1 + length * words_of_each).unwrap_or_default()
     }
 
-    /// The start and the length of a text that is not in `NAMES`.
+    /// The start and the length of a string that is not in `NAMES`.
     fn extent(&self, word: u32) -> (usize, usize) {
         if tag(word) == SHORT_TEXT {
             let start = word >> (BITS_OF_TAG + BITS_OF_LENGTH);
@@ -108,7 +108,7 @@ impl Document {
         self.texts.get(start..start + length).unwrap_or_default()
     }
 
-    /// Whether a word is this text. Most are of another length, and are not compared.
+    /// Whether a word is this string. Most strings have another length, and are not compared.
     fn is_text(&self, word: u32, text: &str) -> bool {
         if tag(word) == NAME {
             return self.text(word) == text;
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_there_once_however_often_and_however_long_it_is() {
+    fn a_repeated_string_of_any_length_is_stored_once() {
         let long = "y".repeat(3_000);
         let (once, twice) = (json!([long]), json!([long, long]));
         let sizes = [&once, &twice].map(|it| Document::from_json(it).size());
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_a_lot_of_text_is_found() {
+    fn values_after_long_strings_are_found() {
         let many: Vec<String> = (0..200).map(|it| format!("{it:01500}")).collect();
         let document = Document::from_json(&json!({ "many": many, "z": { "far": "ä" } }));
         let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };

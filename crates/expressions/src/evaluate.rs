@@ -1,4 +1,4 @@
-//! Evaluates a compiled expression over an object. Every step is counted, so that it ends.
+//! Evaluates a compiled expression over an object. Every step is counted, so that the evaluation ends.
 
 mod each;
 mod stored;
@@ -19,11 +19,11 @@ use crate::value::{List, Map, Text, Value, is_key};
 pub struct Subject<'a> {
     /// The object.
     pub object: &'a Document,
-    /// The scores of the object, by the name of what they are in. `None` if there is nothing of that name.
+    /// The scores of the object, by the name of the object that contains them. `None` if no object has that name.
     pub scores: &'a dyn Fn(&str) -> Option<NamedScores<'a>>,
 }
 
-/// Scores, each with its name.
+/// Scores by their names.
 pub type NamedScores<'a> = Arc<[(&'a str, i32)]>;
 
 impl std::fmt::Debug for Subject<'_> {
@@ -34,13 +34,13 @@ impl std::fmt::Debug for Subject<'_> {
 
 type Evaluated<'v> = Result<Value<'v>, Failure>;
 
-/// An evaluation.
+/// The state of an evaluation.
 pub(crate) struct Evaluation<'s, 'v> {
     pub(crate) subject: &'s Subject<'v>,
     pub(crate) meter: &'s Meter,
 }
 
-/// The variable of a macro, and what is around it.
+/// The variable of a macro, and the enclosing scope.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'f, 'v> {
     variable: &'f Value<'v>,
@@ -73,7 +73,7 @@ impl<'v> Deref for Operand<'_, 'v> {
     }
 }
 
-/// The scope that a part is evaluated in, if there is a macro around it.
+/// The scope of a part; `None` outside of macros.
 type EnclosingScope<'f, 'v> = Option<&'f Scope<'f, 'v>>;
 
 impl<'v> Evaluation<'_, 'v> {
@@ -96,7 +96,7 @@ impl<'v> Evaluation<'_, 'v> {
         self.operation(node, within)
     }
 
-    /// Evaluates what has no quicker way.
+    /// Evaluates parts without a faster path.
     #[inline(never)]
     fn operation(&self, node: &'v Node, within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         match node {
@@ -159,7 +159,7 @@ impl<'v> Evaluation<'_, 'v> {
         }
     }
 
-    /// Evaluates a part whose value is only read.
+    /// Evaluates a part whose value is only borrowed.
     fn operand<'f>(
         &self,
         node: &'v Node,
@@ -206,12 +206,12 @@ impl<'v> Evaluation<'_, 'v> {
             let name = shortened(name);
             return Err(Failure::other(format!("there is no AddOnPlacementScore {name}")));
         };
-        // They are looked up, and each is a map of its own.
+        // Each score is looked up, and is a map of its own.
         self.meter.spend(scores.len().saturating_mul(4).saturating_add(16))?;
         Ok(Value::List(List::Scores(scores)))
     }
 
-    /// A field of a field of something, and so on.
+    /// The value of a path of fields.
     fn fields(&self, fields: &'v Fields, within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         let Fields { of, names } = fields;
         // One has been taken.
@@ -246,7 +246,7 @@ impl<'v> Evaluation<'_, 'v> {
         }
     }
 
-    /// The map in the document that the object is, or a variable.
+    /// The map of a document in the object or a variable.
     fn stored_map(&self, of: &'v Node, within: EnclosingScope<'_, 'v>) -> Option<StoredMap<'v>> {
         match of {
             Node::Object => self.subject.object.root().ok()?.map(),
@@ -259,7 +259,7 @@ impl<'v> Evaluation<'_, 'v> {
     }
 
     fn equal(&self, one: &Value<'v>, other: &Value<'v>, is_negated: bool) -> Result<bool, Failure> {
-        // What Kubernetes adds to the language is the same as nothing else, and is not compared with it.
+        // A type that Kubernetes adds to the language equals no other type, and is not compared with it.
         if !is_negated && one.is_of_kubernetes() && one.type_name() != other.type_name() {
             return Err(no_overload("==", &[one, other]));
         }
@@ -312,7 +312,7 @@ impl<'v> Evaluation<'_, 'v> {
         }
     }
 
-    /// One that decides does so even if another one fails.
+    /// Evaluates operands: a deciding operand decides even if another operand fails.
     fn logical(
         &self,
         parts: &'v [Node],
@@ -355,7 +355,7 @@ impl<'v> Evaluation<'_, 'v> {
         }
     }
 
-    /// The value of an item of a list or a map; `None` if it is optional and there is none.
+    /// The value of an item of a list or a map; `None` if the item is optional and absent.
     fn item(
         &self,
         item: &'v Item,
@@ -380,7 +380,7 @@ impl<'v> Evaluation<'_, 'v> {
         let mut values: Vec<(Value<'v>, Value<'v>)> = Vec::with_capacity(entries.len());
         for (key, item) in entries {
             let key = self.evaluate(key, within)?;
-            // The search for it among the other keys takes steps.
+            // The search for the key among the other keys takes steps.
             self.meter.spend(1 + key.steps())?;
             if let Some(value) = self.item(item, within)? {
                 values.push((key, value));
@@ -390,7 +390,7 @@ impl<'v> Evaluation<'_, 'v> {
     }
 }
 
-/// A variable, by how many are between it and where it is read.
+/// A variable, by the number of variables between its definition and its use.
 fn variable<'f, 'v>(outwards: usize, within: EnclosingScope<'f, 'v>) -> Option<&'f Value<'v>> {
     let mut scope = within?;
     for _ in 0..outwards {
@@ -399,7 +399,7 @@ fn variable<'f, 'v>(outwards: usize, within: EnclosingScope<'f, 'v>) -> Option<&
     Some(scope.variable)
 }
 
-/// A constant, without copying its text.
+/// A constant, without a copy of its string.
 fn borrowed<'v>(value: &'v Value<'static>) -> Value<'v> {
     match value {
         Value::Text(text) => Value::Text(Text::Stored(text)),
@@ -407,8 +407,8 @@ fn borrowed<'v>(value: &'v Value<'static>) -> Value<'v> {
     }
 }
 
-/// The position in a list that an index means. The outer `None` is for a value that is not an index, the inner one for
-/// an index out of range.
+/// The position in a list for an index value. The outer `None` is for a value that is not an index, the inner `None`
+/// for an index out of range.
 #[expect(clippy::option_option, reason = "no index, and one that is out of range, are different")]
 fn position(index: &Value<'_>) -> Option<Option<usize>> {
     match index {

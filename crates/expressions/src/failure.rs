@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::meter::MOST_STEPS;
+use crate::meter::MAX_STEPS;
 use crate::source::shortened;
 
 /// The reason that an expression is neither true nor false.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// A map has no such key.
+    /// A map lacks the key.
     NoSuchKey(Box<str>),
     /// A function or an operator is not for values of these types.
     NoSuchOverload {
-        /// As it is written.
+        /// The function or operator as written.
         function: &'static str,
         /// The names of the types.
         of: Box<[&'static str]>,
@@ -22,14 +22,14 @@ pub enum Failure {
     NotABoolean(&'static str),
     /// The evaluation would take too many steps.
     TooManySteps,
-    /// A text is not what it should be.
+    /// A string lacks the required form.
     Malformed {
-        /// The start of the text.
+        /// The start of the string.
         text: Box<str>,
         /// The required form.
         wanted: &'static str,
     },
-    /// Anything else.
+    /// Another failure.
     Other(Cow<'static, str>),
 }
 
@@ -38,7 +38,7 @@ impl Failure {
         Failure::NoSuchKey((&*shortened(key)).into())
     }
 
-    /// A text without the required form. The message quotes it, because few failures have one.
+    /// The failure of a string without the required form. The message quotes the start of the string.
     pub(crate) fn is_no(text: &str, wanted: &'static str) -> Failure {
         Failure::Malformed { text: shortened(text).into(), wanted }
     }
@@ -59,7 +59,7 @@ impl fmt::Display for Failure {
                 write!(formatter, "the result is not a boolean, but of type {found}")
             }
             Failure::TooManySteps => {
-                write!(formatter, "it would take more than {MOST_STEPS} steps")
+                write!(formatter, "it would take more than {MAX_STEPS} steps")
             }
             Failure::Malformed { text, wanted } => {
                 write!(formatter, "{text:?} is not a valid {wanted}")

@@ -1,5 +1,5 @@
-//! The functions of expressions: their parameters, results and implementations. A function that is not here
-//! is refused by name when an expression is compiled.
+//! The functions of expressions: their parameters, results and implementations. A function that is missing here
+//! is rejected by name when an expression is compiled.
 
 mod convert;
 mod lists;
@@ -28,11 +28,11 @@ pub(crate) use patterns::Prepared;
 /// One overload of a function.
 pub(crate) struct Function {
     pub(crate) name: &'static str,
-    /// Whether it is written after its first argument: `a.size()`.
+    /// Whether the function is written after its first argument: `a.size()`.
     pub(crate) is_method: bool,
-    /// The types of what it takes.
+    /// The types of the parameters.
     pub(crate) takes: &'static [Type],
-    /// The type of what it returns.
+    /// The type of the result.
     pub(crate) returns: Type,
     run: Run,
 }
@@ -64,7 +64,7 @@ impl Function {
     }
 }
 
-/// All of them.
+/// All functions.
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     let all = [
         convert::FUNCTIONS,
@@ -85,7 +85,7 @@ pub(crate) fn call<'v>(
     values: &[&Value<'v>],
     meter: &Meter,
 ) -> Result<Value<'v>, Failure> {
-    // No function goes through what it is given without these steps; some take more.
+    // Every function takes at least these steps to read its arguments; some take more.
     meter.spend(1 + values.iter().map(|it| it.steps()).sum::<usize>())?;
     if let Some(function) = overloads.iter().find(|it| it.accepts(values)) {
         return (function.run)(&Arguments { values, meter });
@@ -94,7 +94,7 @@ pub(crate) fn call<'v>(
     Err(Failure::NoSuchOverload { function, of: values.iter().map(|it| it.type_name()).collect() })
 }
 
-/// The arguments of a function: as many values as it takes, and of their types.
+/// The arguments of a function: values with the number and the types of its parameters.
 pub(crate) struct Arguments<'a, 'v> {
     values: &'a [&'a Value<'v>],
     pub(crate) meter: &'a Meter,
@@ -112,7 +112,7 @@ impl<'a, 'v> Arguments<'a, 'v> {
         }
     }
 
-    /// The first text is not what it should be.
+    /// The failure of a first argument without the required form.
     fn is_no(&self, wanted: &'static str) -> Failure {
         Failure::is_no(self.text(0), wanted)
     }

@@ -1,8 +1,8 @@
-//! Instants and durations as texts.
+//! Instants and durations as strings.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// An instant in RFC 3339, which is less than jiff reads.
+/// An instant in RFC 3339, a subset of the formats that jiff accepts.
 pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
     let shape = b"dddd-dd-ddTdd:dd:dd";
@@ -96,7 +96,7 @@ fn part_of(unit: i128, fraction: &str) -> i128 {
     (parts as f64 * (unit as f64 / scale)) as i128
 }
 
-/// A duration in seconds, as many digits as it takes: `5400s`.
+/// A duration in seconds, exactly: `5400s`.
 pub(crate) fn in_seconds(duration: SignedDuration) -> String {
     let sign = if duration.is_negative() { "-" } else { "" };
     let nanoseconds = duration.as_nanos().unsigned_abs();

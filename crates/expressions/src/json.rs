@@ -1,5 +1,5 @@
-//! Values from texts in JSON. All numbers are floating-point numbers, as in JSON. An object with any keys is an object:
-//! some keys have a special meaning for `serde_json`'s own type of values.
+//! Values from strings in JSON. All numbers are floating-point numbers, as in JSON. An object with any keys is an
+//! object: some keys have a special meaning for `serde_json`'s own type of values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use crate::failure::Failure;
 use crate::value::Value;
 
-/// The value of a text; `None` for a text that is not valid JSON, or is nested too deep for the stack.
+/// The value of a string; `None` for invalid JSON, or for too deep nesting for the stack.
 pub(crate) fn parse<'v>(text: &str) -> Option<Value<'v>> {
     serde_json::from_str(text).ok().map(|Json(value)| value)
 }
@@ -65,7 +65,7 @@ impl<'de, 'v> Visitor<'de> for Reading<'v> {
         read(Value::list(items))
     }
 
-    /// In the order of the keys. Of two values of one key, the last counts.
+    /// A map in the order of the keys. Of two values of one key, the last counts.
     fn visit_map<A: MapAccess<'de>>(self, mut written: A) -> Result<Value<'v>, A::Error> {
         let mut entries = BTreeMap::new();
         while let Some((key, Json(value))) = written.next_entry::<String, _>()? {

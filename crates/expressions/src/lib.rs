@@ -1,9 +1,9 @@
 //! Expressions over an object, in the [Common Expression Language], as Open Cluster Management selects clusters with
 //! them: compiled once, and evaluated within bounds over as many objects as there are.
 //!
-//! An expression has the object in one variable, `managedCluster`. It has all operators and macros of the language, and
-//! the functions that Kubernetes adds to it: of texts, lists, patterns, quantities, versions, addresses and optional
-//! values. Compiling refuses an unsupported function by name. An expression has no clock, and goes through maps in the
+//! The variable `managedCluster` contains the object. Expressions support all operators and macros of the language, and
+//! the functions that Kubernetes adds: for strings, lists, patterns, quantities, versions, addresses and optional
+//! values. Compiling rejects an unsupported function by name. An expression has no clock, and iterates maps in the
 //! order of their keys, so that it has the same result for the same object everywhere.
 //!
 //! ```
@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The engine chooses the objects, and what follows from a result.
+//! The engine chooses the objects, and applies the results.
 //!
 //! | to change | go to |
 //! |---|---|
@@ -29,8 +29,8 @@
 //! | patterns, as Go reads them | `pattern.rs` |
 //! | messages of failures | `failure.rs` at evaluation, `source.rs` at compilation |
 //!
-//! `tests/language.rs` has the language, `tests/hostile` the inputs that must stay cheap. All answers are compared with those
-//! of Kubernetes' own libraries.
+//! `tests/language.rs` tests the language, `tests/hostile` the inputs that must stay cheap. All results are compared
+//! with those of Kubernetes' own libraries.
 //!
 //! [Common Expression Language]: https://cel.dev
 
@@ -61,7 +61,7 @@ pub use compile::ReadScores;
 pub use document::Document;
 pub use evaluate::{NamedScores, Subject};
 pub use failure::Failure;
-pub use meter::{Allowance, MOST_BYTES_IN_ALL, MOST_EXPRESSIONS, MOST_STEPS, Meter};
+pub use meter::{Allowance, MAX_EXPRESSIONS, MAX_STEPS, MAX_TOTAL_BYTES, Meter};
 pub use pattern::pattern_from_go;
 pub use quantity::Quantity;
 pub use source::{CompileError, Position};
@@ -70,7 +70,7 @@ use compile::Compiled;
 use evaluate::Evaluation;
 use value::Value;
 
-/// A compiled expression. Two are equal if they are written in the same way.
+/// A compiled expression. Two expressions are equal if their sources are equal.
 #[derive(Clone)]
 pub struct Expression {
     text: Arc<str>,
@@ -78,12 +78,12 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Compiles an expression that is alone.
+    /// Compiles a single expression, with an allowance of its own.
     pub fn compile(text: &str) -> Result<Expression, CompileError> {
         Expression::compile_within(&mut Allowance::new(), text)
     }
 
-    /// Compiles one of the expressions of a placement, of what is left to them.
+    /// Compiles one of the expressions of a placement, within their remaining allowance.
     pub fn compile_within(
         allowance: &mut Allowance,
         text: &str,
@@ -94,13 +94,13 @@ impl Expression {
         Ok(Expression { text: text.into(), compiled })
     }
 
-    /// As it is written.
+    /// The source of the expression.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The scores that it reads.
+    /// The scores that the expression reads.
     #[must_use]
     pub fn read_scores(&self) -> &ReadScores {
         &self.compiled.scores
@@ -113,7 +113,7 @@ impl Expression {
         &self.compiled.warnings
     }
 
-    /// Whether it holds for an object, in the steps that the meter has left.
+    /// Whether the expression is true for an object, within the remaining steps of the meter.
     pub fn holds<'a>(&'a self, subject: &Subject<'a>, meter: &Meter) -> Result<bool, Failure> {
         match (Evaluation { subject, meter }).evaluate(&self.compiled.node, None)? {
             Value::Bool(holds) => Ok(holds),
@@ -123,7 +123,7 @@ impl Expression {
 }
 
 impl ReadScores {
-    /// Whether the scores in the object of a name are among them.
+    /// Whether these include the scores in the object with this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         match self {
@@ -147,12 +147,12 @@ impl fmt::Debug for Expression {
     }
 }
 
-/// On one line, and cut off where it is long.
+/// Writes the expression on one line, cut off at a maximum length.
 impl fmt::Display for Expression {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MOST_SHOWN: usize = 160;
+        const MAX_SHOWN: usize = 160;
         let line = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(MOST_SHOWN) {
+        match line.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => write!(formatter, "{}…", &line[..end]),
             None => formatter.write_str(&line),
         }

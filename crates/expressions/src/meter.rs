@@ -3,44 +3,45 @@
 use std::cell::Cell;
 
 use crate::failure::Failure;
-use crate::source::{CompileError, MOST_BYTES};
+use crate::source::{CompileError, MAX_BYTES};
 
-/// The most expressions of a placement.
-pub const MOST_EXPRESSIONS: usize = 100;
-/// The most bytes of the expressions of a placement, all together.
-pub const MOST_BYTES_IN_ALL: usize = 64 * 1024;
+/// The maximum number of expressions of a placement.
+pub const MAX_EXPRESSIONS: usize = 100;
+/// The maximum total bytes of the expressions of a placement.
+pub const MAX_TOTAL_BYTES: usize = 64 * 1024;
 
 /// The maximum number of steps for the evaluation of all expressions of one placement over one object. A step is an
-/// operation, an item of a list that is gone through, or some letters of a text. This is far more than the selection of
+/// operation, an iterated item of a list, or some characters of a string. This is far more than the selection of
 /// a cluster needs, and takes some milliseconds.
-pub const MOST_STEPS: usize = 100_000;
+pub const MAX_STEPS: usize = 100_000;
 
-/// The most steps to compile the patterns that are written in the expressions of one placement. That
-/// is done once, and not for each object.
-pub(crate) const MOST_STEPS_OF_PATTERNS: usize = 400_000;
+/// The maximum number of steps to compile the literal patterns in the expressions of one placement. That
+/// work is done once, and not for each object.
+pub(crate) const MAX_PATTERN_STEPS: usize = 400_000;
 
-/// The steps of a failure that does not affect the result, because another part decides it. Its message is made anyway.
+/// The steps of a failure that does not affect the result, because another part decides it. Its message is created
+/// anyway.
 const STEPS_OF_FAILURE: usize = 8;
 
-/// The steps that are left to the expressions that are evaluated with it. All expressions of a placement over one
-/// object share one, so that many of them take no longer than one.
+/// The remaining steps of the expressions that are evaluated with the meter. All expressions of a placement over one
+/// object share a meter, so that many expressions take no longer than one.
 #[derive(Debug)]
 pub struct Meter {
-    /// One more than are left; 0 once there were too few.
+    /// The remaining steps plus one; 0 after a failed attempt to spend steps.
     left: Cell<usize>,
 }
 
 impl Meter {
-    /// All steps are left.
+    /// A meter with all steps.
     #[must_use]
     pub fn new() -> Meter {
-        Meter::with(MOST_STEPS)
+        Meter::with(MAX_STEPS)
     }
 
-    /// A meter with this number of steps, and never more than one object may take.
+    /// A meter with this number of steps, at most the maximum for one object.
     #[must_use]
     pub fn with(steps: usize) -> Meter {
-        Meter::from_steps(steps.min(MOST_STEPS))
+        Meter::from_steps(steps.min(MAX_STEPS))
     }
 
     fn from_steps(steps: usize) -> Meter {
@@ -53,19 +54,19 @@ impl Meter {
         self.left.get().saturating_sub(1)
     }
 
-    /// Spends this number of steps. If fewer are left, none is left after that, and every later call fails.
+    /// Spends this number of steps. If fewer remain, this call and every later call fail.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
         let remaining = self.left.get().saturating_sub(steps);
         self.left.set(remaining);
         if remaining == 0 { Err(Failure::TooManySteps) } else { Ok(()) }
     }
 
-    /// The steps to go through a text.
+    /// Spends the steps to read a string.
     pub(crate) fn spend_on(&self, text: &str) -> Result<(), Failure> {
         self.spend(text.len() / 16)
     }
 
-    /// The steps of a failure that is passed over, unless it is that there are none.
+    /// Spends the steps of an ignored failure. Fails if the failure is that no steps remain.
     pub(crate) fn pass_over(&self, failure: Failure) -> Result<Failure, Failure> {
         match failure {
             Failure::TooManySteps => Err(Failure::TooManySteps),
@@ -86,11 +87,11 @@ impl Default for Meter {
 pub struct Allowance {
     expressions: usize,
     bytes: usize,
-    /// The steps that each object takes.
+    /// The steps for each object.
     pub(crate) steps: usize,
-    /// For what is constant.
+    /// The remaining steps to compute constants.
     pub(crate) constants: Meter,
-    /// For the patterns that are written.
+    /// The remaining steps to compile literal patterns.
     pub(crate) patterns: Meter,
 }
 
@@ -98,21 +99,21 @@ impl Allowance {
     /// The allowance of a placement.
     #[must_use]
     pub fn new() -> Allowance {
-        let (expressions, bytes) = (MOST_EXPRESSIONS, MOST_BYTES_IN_ALL);
-        let (constants, patterns) = (Meter::new(), Meter::from_steps(MOST_STEPS_OF_PATTERNS));
+        let (expressions, bytes) = (MAX_EXPRESSIONS, MAX_TOTAL_BYTES);
+        let (constants, patterns) = (Meter::new(), Meter::from_steps(MAX_PATTERN_STEPS));
         Allowance { expressions, bytes, steps: 0, constants, patterns }
     }
 
-    /// Takes one more expression.
+    /// Adds an expression to the allowance.
     pub(crate) fn take(&mut self, text: &str) -> Result<(), CompileError> {
         let Some(expressions) = self.expressions.checked_sub(1) else {
-            let message = format!("a placement has at most {MOST_EXPRESSIONS} expressions");
+            let message = format!("a placement has at most {MAX_EXPRESSIONS} expressions");
             return Err(CompileError::new(message).too_much());
         };
-        // A text that is too long for one expression is refused for that reason, so it counts only up to the limit.
-        let Some(bytes) = self.bytes.checked_sub(text.len().min(MOST_BYTES)) else {
+        // A source that is too long for one expression is rejected for that reason, so it counts only up to the limit.
+        let Some(bytes) = self.bytes.checked_sub(text.len().min(MAX_BYTES)) else {
             let message = format!(
-                "the expressions of a placement have at most {MOST_BYTES_IN_ALL} bytes in all"
+                "the expressions of a placement have at most {MAX_TOTAL_BYTES} bytes in all"
             );
             return Err(CompileError::new(message).too_much());
         };

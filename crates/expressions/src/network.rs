@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// A network: an address, and how many bits of it are the network's.
+/// A network: an address, and the length of its prefix in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Network {
     pub(crate) address: IpAddr,
@@ -51,7 +51,7 @@ impl Network {
         (prefix <= bits(address)).then_some(Network { address, prefix })
     }
 
-    /// The network of the address, with nothing after its bits.
+    /// The network of the address, with zeros after the prefix.
     pub(crate) fn masked(self) -> Network {
         let address = match self.address {
             IpAddr::V4(v4) => {

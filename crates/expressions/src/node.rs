@@ -1,4 +1,4 @@
-//! A compiled expression: names are resolved, what is constant is computed, patterns are compiled.
+//! A compiled expression: names are resolved, constants are computed, patterns are compiled.
 
 use std::cmp::Ordering;
 
@@ -12,11 +12,11 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(crate) enum Node {
     Constant(Value<'static>),
-    /// The object.
+    /// The object of the evaluation.
     Object,
-    /// The variable of a macro, by how many others are between it and where it is read.
+    /// The variable of a macro, by the number of variables between its definition and its use.
     Variable(usize),
-    /// The scores in the object of a name.
+    /// The scores in the object with a name.
     Scores(Box<Node>),
     Fields(Fields),
     OptionalField {
@@ -32,7 +32,7 @@ pub(crate) enum Node {
         index: Box<Node>,
         is_optional: bool,
     },
-    /// All or one of them; `decides` is the result that one of them has for all.
+    /// `&&` or `||`; an operand with the value `decides` determines the result.
     Logical {
         parts: Box<[Node]>,
         decides: bool,
@@ -70,13 +70,13 @@ pub(crate) enum Node {
         range: Box<Node>,
         each: ItemOperation,
     },
-    /// A macro over the value of an optional one.
+    /// A macro over the content of an optional value.
     OptionalMap {
         of: Box<Node>,
         result: Box<Node>,
         is_flat: bool,
     },
-    /// The value of an optional one, or another value.
+    /// The content of an optional value, or another value.
     Or {
         of: Box<Node>,
         otherwise: Box<Node>,
@@ -93,7 +93,7 @@ pub(crate) enum Node {
     },
 }
 
-/// A field of a field of something, and so on.
+/// A path of fields.
 #[derive(Debug)]
 pub(crate) struct Fields {
     /// No such fields themselves.
@@ -111,7 +111,7 @@ impl Node {
         Node::Fields(fields)
     }
 
-    /// Its value, if it is always the same.
+    /// The value of the part, if it is constant.
     pub(crate) fn constant(&self) -> Option<Value<'static>> {
         match self {
             Node::Constant(value) => Some(value.clone()),
@@ -128,7 +128,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Its value, if it is there and always the same.
+    /// The value of the item, if it is present and constant.
     pub(crate) fn constant(&self) -> Option<Value<'static>> {
         if self.is_optional { None } else { self.node.constant() }
     }

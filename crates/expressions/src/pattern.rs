@@ -12,15 +12,15 @@ use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::source::shortened;
 
-/// The largest size of a compiled pattern: enough for hundreds of alternatives.
-const MOST_BYTES: usize = 1 << 18;
-/// The memory in which a pattern caches results about texts for the next ones, in each direction.
-const MOST_BYTES_KEPT: usize = 1 << 15;
-/// The length of a text about which nothing is cached: all results are computed again, and the memory is freed.
+/// The maximum size of a compiled pattern: enough for hundreds of alternatives.
+const MAX_BYTES: usize = 1 << 18;
+/// The maximum cache of a pattern for results about strings, in each direction.
+const MAX_CACHE_BYTES: usize = 1 << 15;
+/// The length of a string without cached results: all results are computed again, and the memory is freed.
 const LONG_TEXT: usize = 256;
 /// The steps to compile a pattern, in addition to those for its contents.
 const STEPS_TO_COMPILE: usize = 300;
-/// The steps to keep a pattern, because it keeps memory.
+/// The steps to store a pattern, because it uses memory.
 const STEPS_TO_KEEP: usize = 2_000;
 
 /// A regular expression of Go as one of the `regex` crate with the same meaning, and about how many steps it takes to
@@ -31,16 +31,16 @@ pub fn pattern_from_go(pattern: &str) -> Option<(String, usize)> {
     Some((translated, size.steps.saturating_add(STEPS_TO_COMPILE)))
 }
 
-/// A compiled pattern. Matching takes time in proportion to the length of the text, for every pattern.
+/// A compiled pattern. Matching takes time in proportion to the length of the string, for every pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     regex: Regex,
-    /// The number of its letters, each as often as it is repeated.
+    /// The number of characters of the pattern, each multiplied by its repetitions.
     size: usize,
 }
 
 impl Pattern {
-    /// Compiles a pattern that is used for many texts.
+    /// Compiles a pattern that is used for many strings.
     pub(crate) fn kept(pattern: &str, meter: &Meter) -> Result<Pattern, Failure> {
         let compiled = Pattern::compile(pattern, meter)?;
         meter.spend(STEPS_TO_KEEP)?;
@@ -53,7 +53,7 @@ impl Pattern {
         let (translated, size) = translation::translated(pattern).ok_or_else(no_pattern)?;
         meter.spend(size.steps.saturating_add(STEPS_TO_COMPILE))?;
         let mut builder = RegexBuilder::new(&translated);
-        builder.size_limit(MOST_BYTES).dfa_size_limit(MOST_BYTES_KEPT).nest_limit(64);
+        builder.size_limit(MAX_BYTES).dfa_size_limit(MAX_CACHE_BYTES).nest_limit(64);
         match builder.build() {
             Ok(regex) => Ok(Pattern { regex, size: size.letters }),
             Err(regex::Error::CompiledTooBig(_)) => {
@@ -64,12 +64,13 @@ impl Pattern {
         }
     }
 
-    /// The steps to match a text: at worst, every letter, and the end, is compared with every one of the pattern.
+    /// The steps to match a string: at worst, every character, and the end, is compared with every character of the
+    /// pattern.
     fn spend(&self, text: usize, meter: &Meter) -> Result<(), Failure> {
         meter.spend(text.saturating_add(1).saturating_mul(1 + self.size / 16))
     }
 
-    /// The regex for a text of this length. Long texts use a copy, whose caches are dropped with it.
+    /// The regex for a string of this length. Long strings use a copy, whose caches are dropped with it.
     fn regex(&self, text: usize) -> Cow<'_, Regex> {
         if text < LONG_TEXT { Cow::Borrowed(&self.regex) } else { Cow::Owned(self.regex.clone()) }
     }
@@ -79,7 +80,7 @@ impl Pattern {
         Ok(self.regex(text.len()).is_match(text))
     }
 
-    /// The first match that begins at a byte or after it.
+    /// The first match that starts at or after a byte.
     pub(crate) fn find_at<'t>(
         &self,
         text: &'t str,

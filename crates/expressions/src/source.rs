@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// The most bytes of an expression.
-pub(crate) const MOST_BYTES: usize = 16 * 1024;
-/// The deepest nesting: in brackets, and in operators that are applied to the result of others.
-pub(crate) const MOST_NESTED: usize = 100;
-/// The most characters of a text in a message.
-const MOST_SHOWN: usize = 80;
+/// The maximum number of bytes of an expression.
+pub(crate) const MAX_BYTES: usize = 16 * 1024;
+/// The maximum nesting: of brackets, and of operators that are applied to the results of other operators.
+pub(crate) const MAX_NESTED: usize = 100;
+/// The maximum number of characters of quoted text in a message.
+const MAX_SHOWN: usize = 80;
 
 /// The reason that an expression cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompileError {
-    /// The problem.
+    /// The message about the problem.
     pub message: String,
     /// The position in the expression.
     pub position: Option<Position>,
-    /// Whether it could be used, if it or those before it were shorter or simpler.
+    /// Whether the expression would be usable if it or the previous expressions were shorter or simpler.
     pub is_too_much: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn error_at(text: &str, at: usize, message: impl Into<String>) -> Com
 
 /// A text for a message: long texts are cut off.
 pub(crate) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.char_indices().nth(MOST_SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),
     }

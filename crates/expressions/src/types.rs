@@ -21,7 +21,7 @@ pub(crate) enum Type {
     Bytes,
     Timestamp,
     Duration,
-    /// Of types themselves.
+    /// The type of types.
     Meta,
     Quantity,
     Version,
@@ -33,17 +33,17 @@ pub(crate) enum Type {
     Optional(&'static Type),
     /// Any type, but the same one in all positions.
     Any,
-    /// Another one.
+    /// Another type than `Any`, but the same type in all positions.
     Other,
-    /// The same as `Any`, of what has an order.
+    /// The same as `Any`, for types with an order.
     Ordered,
-    /// The same as `Any`, of what can be added up.
+    /// The same as `Any`, for types with a sum.
     Summed,
 }
 
 impl Type {
-    /// The most names, with dots between them, in the name of a type.
-    pub(crate) const MOST_NAMES: usize = 3;
+    /// The maximum number of names, with dots between them, in the name of a type.
+    pub(crate) const MAX_NAMES: usize = 3;
     const ORDERED: [Type; 8] = [
         Type::Int,
         Type::Uint,
@@ -74,7 +74,7 @@ impl Type {
         }
     }
 
-    /// As it is written in expressions.
+    /// The name of the type in expressions.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Type::Dyn | Type::Any | Type::Other | Type::Ordered | Type::Summed => "dyn",
@@ -146,7 +146,7 @@ pub(crate) struct Bindings {
 
 impl StaticType {
     pub(crate) const BOOL: StaticType = StaticType::Plain(Type::Bool);
-    /// The largest depth of a type. Deeper types are unknown: a type may double with every level.
+    /// The maximum depth of a type. Deeper types are unknown: a type may double with every level.
     const DEEPEST: usize = 6;
 
     pub(crate) fn list(of: StaticType) -> StaticType {
@@ -196,7 +196,7 @@ impl StaticType {
         of_language || matches!(self, StaticType::Plain(Quantity | Version | Ip | Network | Url))
     }
 
-    /// The type of what is of one of two types.
+    /// The common type of a value of one of two types.
     pub(crate) fn joined(self, other: &StaticType) -> StaticType {
         if self == *other { self } else { StaticType::Dyn }
     }
@@ -272,7 +272,7 @@ impl StaticType {
     }
 }
 
-/// `list(string)`, `dyn`; cut off where it is long.
+/// Writes the type, such as `list(string)` or `dyn`, cut off at a maximum length.
 impl fmt::Display for StaticType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&shortened(&self.written()))

@@ -21,9 +21,9 @@ use crate::version::Version;
 
 pub(crate) use map::{Map, is_key, steps_to_key};
 
-/// The most lists, maps and optional values that an expression may nest. Recursion over values goes down the
+/// The maximum nesting of lists, maps and optional values by an expression. Recursion over values uses the
 /// stack by this many levels more than the deepest document.
-const MOST_NESTED_VALUES: u8 = 128;
+const MAX_NESTED_VALUES: u8 = 128;
 
 /// A value. It may be part of a document, or of an expression.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Whether it takes little memory.
+    /// Whether the value takes little memory.
     pub(crate) fn is_small(&self) -> bool {
         let is_small_item = |value: &Value<'_>| match value {
             Value::Text(text) => text.len() <= 256,
@@ -173,7 +173,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// The name of its type.
+    /// The name of the type of the value.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null_type",
@@ -197,7 +197,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Whether it is the zero, or the empty value, of its type.
+    /// Whether the value is the zero, or the empty value, of its type.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Value::Null => true,
@@ -221,7 +221,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Whether it is of a type that Kubernetes adds to the language.
+    /// Whether the value has a type that Kubernetes adds to the language.
     pub(crate) fn is_of_kubernetes(&self) -> bool {
         matches!(
             self,
@@ -233,7 +233,7 @@ impl<'v> Value<'v> {
         )
     }
 
-    /// Whether two values are equal. That takes as many steps as they are large.
+    /// Whether two values are equal. The steps are proportional to their sizes.
     pub(crate) fn equals(&self, other: &Value<'v>, meter: &Meter) -> Result<bool, Failure> {
         meter.spend(1)?;
         Ok(match (self, other) {
@@ -292,7 +292,7 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// The order of two values, if they have one. That takes as many steps as they are large.
+    /// The order of two values; `None` without an order. The steps are proportional to their sizes.
     pub(crate) fn compare(
         &self,
         other: &Value<'v>,
@@ -327,12 +327,12 @@ fn compare_numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
     }
 }
 
-/// The depth of what has these values in it.
+/// The depth of a value that contains these values.
 fn one_deeper<'a, 'v: 'a>(values: impl IntoIterator<Item = &'a Value<'v>>) -> Result<u8, Failure> {
     let deepest = values.into_iter().map(Value::depth).max().unwrap_or_default();
-    if deepest >= MOST_NESTED_VALUES {
+    if deepest >= MAX_NESTED_VALUES {
         let message =
-            format!("the expression nests values more than {MOST_NESTED_VALUES} levels deep");
+            format!("the expression nests values more than {MAX_NESTED_VALUES} levels deep");
         return Err(Failure::other(message));
     }
     Ok(deepest + 1)

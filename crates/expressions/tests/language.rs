@@ -1,4 +1,4 @@
-//! The language: what expressions come to over one object.
+//! The language: the results of expressions over one object.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 
@@ -81,7 +81,7 @@ fn the_object_is_read_by_its_fields() {
 }
 
 #[test]
-fn the_functions_of_kubernetes_are_there() {
+fn the_functions_of_kubernetes_exist() {
     let hold = [
         "quantity(managedCluster.status.allocatable.cpu).isGreaterThan(quantity('1'))",
         "quantity(managedCluster.status.allocatable.memory).compareTo(quantity('16384Mi')) == 0",
@@ -276,7 +276,7 @@ fn what_always_fails_is_noted_and_fails_where_it_is_needed() {
 }
 
 #[test]
-fn of_two_values_of_one_key_the_last_counts() {
+fn the_last_of_two_values_of_one_key_counts() {
     assert_eq!(result("{'a': 1, 'a': 2}.a == 2 && {'a': 1, 'a': 2}.size() == 1"), "true");
 }
 
@@ -295,7 +295,7 @@ fn numbers_are_compared_by_what_they_are_and_nothing_else_of_different_types_is_
 }
 
 #[test]
-fn the_expressions_on_the_page_of_differences_come_to_what_it_says() {
+fn the_expressions_on_the_page_of_differences_have_the_documented_results() {
     let page = include_str!("../../../docs/compatibility.md");
     let (_, expressions) = page.split_once("### Expressions").unwrap();
     let expressions = expressions.split("\n## ").next().unwrap();

@@ -9,62 +9,62 @@ use jiff::Timestamp;
 /// Values that the caller specifies for the start of a forecast.
 pub type AssumedValues = BTreeMap<(Identity, Field), u32>;
 
-/// Something that was assumed.
+/// An assumption of a forecast.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Assumption {
-    /// Rules are assumed to have been in force before the beginning.
+    /// The current rules are assumed to have been in force before the start.
     InForceBefore {
-        /// The beginning.
+        /// The start of the forecast.
         from: Timestamp,
     },
-    /// Another version of the policies was in force before the beginning, or none.
+    /// Another version of the policies, or none, was in force before the start.
     TakesOver {
-        /// The beginning.
+        /// The start of the forecast.
         from: Timestamp,
     },
-    /// The known state is later than the beginning, so the time before was replayed.
+    /// The known state is later than the start, so the forecast replays the time in between.
     Replayed {
-        /// The beginning.
+        /// The start of the forecast.
         from: Timestamp,
     },
-    /// A policy changes an object that is not in the world; it is assumed to exist.
+    /// A policy changes an object that the world lacks; the object is assumed to exist.
     TargetExists {
         /// The object.
         target: Identity,
     },
-    /// The value of a field at the beginning is unknown.
+    /// The value of a field at the start is unknown.
     UnknownAtStart {
         /// The object.
         target: Identity,
-        /// Its field.
+        /// The field of the object.
         field: Field,
     },
     /// A field has the value that the caller specified.
     Stated {
         /// The object.
         target: Identity,
-        /// Its field.
+        /// The field of the object.
         field: Field,
         /// The value.
         value: u32,
     },
-    /// A presumption of a policy.
+    /// An assumption that the engine made for a policy.
     Presumed(Presumption),
-    /// A bound moves because the caller specified the other one.
+    /// A bound moves because the caller specified the other bound.
     MadeWay {
         /// The object.
         target: Identity,
         /// The bound that moves.
         field: Field,
-        /// The value that it moves to.
+        /// The new value of the bound.
         value: u32,
     },
 }
 
-/// An assumption as a sentence, and the subject to begin it with if the same may be assumed of others.
+/// An assumption as a sentence, and its subject if the same sentence may apply to other subjects.
 pub type Sentence = (Option<String>, String);
 
-/// Sentences in their order, equal ones for several objects as one: `A, B, C, D, E and 3 more: each exists`.
+/// The sentences in order. Equal sentences about several objects are one: `A, B, C, D, E and 3 more: each exists`.
 #[must_use]
 pub fn merge_sentences(sentences: impl IntoIterator<Item = Sentence>) -> Vec<String> {
     let mut merged: Vec<(Vec<String>, String)> = Vec::new();
@@ -90,7 +90,7 @@ pub fn merge_sentences(sentences: impl IntoIterator<Item = Sentence>) -> Vec<Str
 }
 
 impl Assumption {
-    /// As a sentence.
+    /// Writes the assumption as a sentence.
     #[must_use]
     pub fn sentence(&self) -> Sentence {
         let subject = match self {

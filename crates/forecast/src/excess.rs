@@ -1,4 +1,4 @@
-//! The message when workloads together need more than they may have.
+//! The message about workloads that together need more than their allowance.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::Writer;
 
-/// More than workloads may take together of one resource.
+/// A demand of workloads beyond their allowance of one resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excess<'a> {
     /// The exceeded allowance.
@@ -16,22 +16,22 @@ pub struct Excess<'a> {
     pub bound: &'a Bound,
     /// The first instant.
     pub at: Timestamp,
-    /// The amount needed then.
+    /// The amount needed at that instant.
     pub needed: u128,
-    /// The most that is needed, and when at first.
+    /// The maximum amount needed, and its first instant.
     pub peak: (u128, Timestamp),
-    /// Whether it is needed, rather than allowed by bounds of autoscalers that policies set.
+    /// Whether the workloads need the amount, rather than only might need it because policies raised a bound.
     pub is_certain: bool,
-    /// The cause: of several, the one that adds most.
+    /// The writer that causes the excess: of several, the one that adds most.
     pub by: Writer,
-    /// The workload that it scales.
+    /// The workload that the cause scales.
     pub consumer: &'a Consumer,
-    /// The replicas of that workload then.
+    /// The replicas of that workload at that instant.
     pub replicas: u32,
 }
 
 impl Excess<'_> {
-    /// The instants that it is about, in order.
+    /// The instants of the excess, in order.
     #[must_use]
     pub fn instants(&self) -> Vec<Timestamp> {
         let mut instants = vec![self.at, self.peak.1];
@@ -39,7 +39,7 @@ impl Excess<'_> {
         instants
     }
 
-    /// The advice.
+    /// The advice to the user.
     #[must_use]
     pub fn advice(&self) -> String {
         match &self.allowance.by {
@@ -56,7 +56,7 @@ impl Excess<'_> {
         }
     }
 
-    /// The amount needed, by which pods.
+    /// The needed amount and the pods that need it, in words.
     fn need(&self) -> String {
         let resource = self.bound.resource;
         let amount = resource.quantity(self.needed);
@@ -137,7 +137,7 @@ fn replicas_of(replicas: u32, workload: &Identity) -> String {
     format!("{} of {workload}", counted(replicas, "replica"))
 }
 
-/// The requests of a pod, if it has any.
+/// The requests of a pod in words; `None` if it has no requests.
 fn requests(consumer: &Consumer) -> String {
     let of = |resource: Resource, what: &str| {
         let amount = consumer.of_pod[resource.index()];

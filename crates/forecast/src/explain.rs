@@ -24,19 +24,19 @@ const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 pub struct Explanation {
     /// The policy.
     pub policy: PolicyName,
-    /// Its target; a schedule is its own target.
+    /// The target of the policy; a schedule is its own target.
     pub target: Identity,
-    /// The instant.
+    /// The explained instant.
     pub at: Timestamp,
-    /// The value of each field of the target at that instant, and who set it.
+    /// The value of each field of the target at that instant, and its writer.
     pub values: Vec<(Field, LastWrite)>,
     /// The verdict on every rule, in the order of the spec.
     pub reasons: Vec<RuleExplanation>,
     /// The requests for each field, in the order of [`Explanation::values`], the winner first.
     pub requests: Vec<(Field, Vec<RankedRequest>)>,
-    /// The next change of any of the values, if one comes within a year.
+    /// The next change of any of the values within a year.
     pub next: Option<Change>,
-    /// The divisions of its value; empty if it is not divided.
+    /// The divisions of the value; empty if the value is not divided.
     pub divisions: Vec<Division>,
     /// The assumptions of this explanation.
     pub assumptions: Vec<Assumption>,
@@ -45,9 +45,9 @@ pub struct Explanation {
 /// A change of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// From when.
+    /// The instant of the change.
     pub at: Timestamp,
-    /// Every field, in the order of [`Explanation::values`].
+    /// The new value of every field, in the order of [`Explanation::values`].
     pub values: Vec<(Field, Option<Value>)>,
 }
 
@@ -58,13 +58,13 @@ pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Expl
     Explainer::new(world).explain(policy, at)
 }
 
-/// Explains the values of a world. What several explanations need is found out once: which policies are connected, and the
+/// Explains the values of a world. Computes once what several explanations need: the connected policies, and the
 /// time before an instant.
 #[derive(Debug)]
 pub struct Explainer<'w> {
     world: &'w World,
     islands: Vec<Vec<PolicyName>>,
-    /// In which of them each policy is.
+    /// The index of the island of each policy.
     positions: BTreeMap<PolicyName, usize>,
     /// The policies that are not applied to a target because one of the two is exempt.
     exempt: BTreeMap<Identity, Vec<PolicyName>>,
@@ -73,7 +73,7 @@ pub struct Explainer<'w> {
 }
 
 impl<'w> Explainer<'w> {
-    /// Nothing is explained yet.
+    /// Prepares explanations of a world.
     #[must_use]
     pub fn new(world: &'w World) -> Explainer<'w> {
         let islands = islands(world);
@@ -90,7 +90,7 @@ impl<'w> Explainer<'w> {
         Explainer { world, islands, positions, exempt, past: None }
     }
 
-    /// As [`explain`] does.
+    /// Explains what a policy does at an instant, as [`explain`] does.
     pub fn explain(&mut self, policy: &PolicyName, at: Timestamp) -> Option<Explanation> {
         let reference = self.world.target_of(policy);
         let target = reference.map(|reference| reference.target.identity().clone());
@@ -98,7 +98,7 @@ impl<'w> Explainer<'w> {
         self.explain_object(policy, &target, at, &AssumedValues::new())
     }
 
-    /// The same, as far as an object is concerned that the policy sets something of, if fields had certain values at
+    /// Explains what a policy does to one object of which it sets fields. `assumed` has the values of fields at
     /// that instant.
     pub fn explain_object(
         &mut self,
@@ -137,7 +137,7 @@ impl<'w> Explainer<'w> {
         let credits_writers = divisions.is_empty() && !world.explains_parts(policy);
         let concerned = with_a_part_in(world, &island, target);
         let requesting = concerned.iter().map(|it| (simulation.world(), it));
-        // The run has the connected policies only, and what is exempt is connected to nothing.
+        // The run contains only the connected policies, and exempt policies are not connected.
         let exempt = self.exempt.get(target).into_iter().flatten();
         let exempt = exempt.filter(|it| !concerned.contains(it)).map(|it| (world, it));
         let requests = requests_in(&requesting.chain(exempt), target, &values, at);
@@ -184,8 +184,8 @@ impl<'w> Explainer<'w> {
         Some(all)
     }
 
-    /// Dates each value. If firings set it, the date is the last firing of its rule. Otherwise it is the beginning of
-    /// its stretch in a run over the week before, or in a run from the known state. A value that is older has no
+    /// Dates each value. If firings set it, the date is the last firing of its rule. Otherwise the date is the start of
+    /// its stretch in a run over the week before, or in a run from the known state. An older value has no
     /// date.
     fn date(
         &mut self,
@@ -204,7 +204,7 @@ impl<'w> Explainer<'w> {
         for (_, write) in &mut decided {
             write.since = None;
         }
-        // An assumed value holds from this instant on. Earlier values do not matter.
+        // An assumed value applies from this instant on. Earlier values do not matter.
         decided.retain(|(field, _)| !is_assumed(*field));
         if decided.is_empty() {
             return;
@@ -234,7 +234,7 @@ fn why_unknown(world: &World, target: &Identity) -> Option<RuleExplanation> {
     })
 }
 
-/// Every field of an object that policies set, or that is known, with its last write.
+/// Every field of an object that policies set or that has a known value, with its last write.
 fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, LastWrite)> {
     let fields = Field::ALL.into_iter();
     let held = fields.filter_map(|field| {
@@ -248,7 +248,7 @@ fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, LastWrit
     held.collect()
 }
 
-/// Whether a field has the value it began with, and no policy has anything to do with it.
+/// Whether a field has its initial value, and no policy sets it.
 fn is_untouched((_, write): &(Field, LastWrite)) -> bool {
     write.origin == Origin::initial()
 }
@@ -263,7 +263,7 @@ fn is_same(one: &Origin, other: &Origin) -> bool {
     one.writer == other.writer
 }
 
-/// Dates older values: a schedule yields the beginning of its winner, and a status the last scaling of an autoscaler.
+/// Dates older values: a schedule yields the start of its winner, and a status the last scaling of an autoscaler.
 fn date_back(
     values: &mut [(Field, LastWrite)],
     policy: &PolicyName,
@@ -280,19 +280,19 @@ fn date_back(
     }
 }
 
-/// A rule whose value still applies has won, however long ago it fired; one whose fields another
-/// policy has set since has not.
+/// A rule whose value still applies has won, however long ago it fired. A rule has lost if another
+/// policy has set its fields since.
 fn credit_writers(
     reasons: &mut [RuleExplanation],
     policy: &PolicyName,
     values: &[(Field, LastWrite)],
     ends: &[Option<Timestamp>],
 ) {
-    // Where nothing can be set, nothing can be credited.
+    // A rule without fields to set cannot have won.
     if values.is_empty() {
         return;
     }
-    // A value that holds until the next answer holds as a whole: it does not matter which metric set it.
+    // A value that applies until the next sample applies as a whole: it does not matter which metric set it.
     let is_own = |(_, write): &(Field, LastWrite)| {
         write.origin.writer.as_ref().is_some_and(|writer| writer.policy == *policy)
     };
@@ -331,11 +331,11 @@ fn credit_writers(
 struct LookAhead {
     /// The next change of a value.
     next: Option<Change>,
-    /// For each field, when it is first set by another rule or to another value, if that has been looked for.
+    /// For each field, the first write by another rule or of another value, if the search covers the field.
     ends: Vec<Option<Timestamp>>,
 }
 
-/// Runs the clock until the next change is known, and when the values that a policy has set end, or a year is over.
+/// Runs the clock until the next change and the end of each value that the policy has set, at most for a year.
 fn look_ahead(
     simulation: &mut Simulation,
     target: &Identity,
@@ -355,7 +355,7 @@ fn look_ahead(
     };
     while is_open(&ahead) {
         let Some(now) = simulation.next().filter(|now| *now <= last) else { break };
-        // All turns of this instant, so that only what remains of them counts.
+        // Runs all turns of this instant, because only their last values matter.
         while simulation.step(just_after(now)).is_some() {}
         let held = values_of(simulation, target);
         for (((_, before), (_, write)), end) in values.iter().zip(&held).zip(&mut ahead.ends) {

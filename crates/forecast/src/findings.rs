@@ -1,7 +1,7 @@
-//! Probable mistakes in policies, found by running them, and the messages about them.
+//! Probable mistakes in policies, found by running the policies, and the messages about these mistakes.
 //!
-//! Nothing here looks at the fields of a policy: a run observes the events under the virtual clock, and the calendar
-//! supplies the facts about a schedule that time alone determines. The caller determines the locations of rules and the
+//! Nothing here reads the fields of a policy: a run observes the events under the virtual clock, and the calendar
+//! supplies the facts about a schedule that time alone determines. The caller supplies the locations of rules and the
 //! names of findings.
 
 mod bounds;
@@ -27,27 +27,27 @@ pub(crate) use watch::{SOON, Watch};
 
 use crate::Writer;
 
-/// Something about a policy that is probably not meant.
+/// A probable mistake in a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForecastFinding {
     /// The policy.
     pub policy: PolicyName,
-    /// The rule by name, if it is about one.
+    /// The rule by name, if the finding is about a rule.
     pub rule: Option<Arc<str>>,
-    /// The mistake.
+    /// The kind of mistake, with its details.
     pub problem: Problem,
-    /// The instants that it is about, in order.
+    /// The instants of the finding, in order.
     pub at: Vec<Timestamp>,
 }
 
-/// A probable mistake.
+/// The kind of a probable mistake.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
     /// A rule is suspended or disabled.
     Suspended,
     /// A rule does not fire within the search range.
     NeverFires {
-        /// Its last firing.
+        /// The last firing of the rule.
         last: Option<Timestamp>,
     },
     /// A window does not open within the search range.
@@ -55,11 +55,11 @@ pub enum Problem {
         /// The last time it closed.
         last: Option<Timestamp>,
     },
-    /// A rule was due, and each time another one decided.
+    /// A rule was due, and each time another rule decided.
     NeverWins {
-        /// The decision instead of it the first time, as a line for a person.
+        /// The decision that replaced the first firing, as a line for users.
         because: String,
-        /// The rule that did, if one fires at the same instant.
+        /// The rule that decided, if it fires at the same instant.
         winner: Option<Writer>,
     },
     /// Two rules of the same rank are open at once, and the order of the list decides.
@@ -68,34 +68,34 @@ pub enum Problem {
         winner: Arc<str>,
         /// The value that it sets.
         value: u32,
-        /// The value that the other one would set.
+        /// The value that the losing rule would set.
         other: u32,
         /// From when on.
         from: Timestamp,
     },
-    /// Between two windows there is a short time in which neither is open.
+    /// Between two windows, neither is open for a short time.
     Gap {
         /// The field.
         field: Field,
         /// The object.
         target: Identity,
-        /// The rule after it.
+        /// The rule of the window after the gap.
         next: Arc<str>,
         /// The values before, within and after.
         values: [Value; 3],
-        /// The start and the end of that time.
+        /// The start and the end of the gap.
         span: (Timestamp, Timestamp),
     },
-    /// A value of a rule is lowered early. The cause is a rule of another policy or clock, or one that otherwise
+    /// A value of a rule is lowered early. The cause is a rule of another policy or clock, or a rule that otherwise
     /// raises.
     CutShort {
         /// The object.
         target: Identity,
-        /// Its field.
+        /// The field of the object.
         field: Field,
         /// The writer.
         by: Writer,
-        /// The instant of its write.
+        /// The instant of the write.
         since: Timestamp,
         /// The values before and after.
         values: (u32, u32),
@@ -103,20 +103,20 @@ pub enum Problem {
         cut: Timestamp,
         /// The instant at which a rule of the same policy and zone would have lowered it.
         own_end: Option<Timestamp>,
-        /// Whether the rule that has set it comes at most once a year, and the one that lowers it otherwise raises.
+        /// Whether the rule that set the value fires at most once a year, and the rule that lowers it otherwise raises.
         is_rare: bool,
     },
-    /// A rule sets another value than one of another policy, at the same instant or while that one still applies.
+    /// A rule sets another value than a rule of another policy, at the same instant or while that value still applies.
     TwoWriters {
         /// The object.
         target: Identity,
-        /// Its field.
+        /// The field of the object.
         field: Field,
         /// The writer of the other value.
         by: Writer,
-        /// Since when.
+        /// The instant of that write.
         since: Timestamp,
-        /// For what.
+        /// The value of that write.
         requested: u32,
         /// The values before and after.
         values: (u32, u32),
@@ -129,9 +129,9 @@ pub enum Problem {
     MovesOtherBound {
         /// The autoscaler.
         target: Identity,
-        /// The bound that yields.
+        /// The other bound.
         moved: Field,
-        /// Its values before and after.
+        /// The values of that bound before and after.
         values: (u32, u32),
         /// The first instant.
         at: Timestamp,
@@ -142,27 +142,27 @@ pub enum Problem {
         target: Identity,
         /// The value that it sets.
         value: u32,
-        /// The instant at which that was set, if the bounds are set later.
+        /// The instant of the write of the replicas, if the bounds are set later.
         since: Option<Timestamp>,
         /// The autoscaler.
         autoscaler: Identity,
-        /// Its bounds then.
+        /// The bounds at that instant.
         bounds: (u32, u32),
         /// The first instant.
         at: Timestamp,
     },
-    /// Pods find no room.
+    /// Pods find no free capacity.
     PodsWait {
-        /// Their number at first.
+        /// The number of pods at the first instant.
         pods: u32,
-        /// The most at one time.
+        /// The maximum number of pods at one instant.
         most: u32,
-        /// The reason, as a line for a person.
+        /// The reason, as a line for users.
         because: Box<str>,
         /// From when on.
         at: Timestamp,
     },
-    /// A score has ended, and counts as 0.
+    /// A score has expired, and counts as 0.
     ScoreEnded {
         /// The name of the object with the score.
         score: Arc<str>,
@@ -171,7 +171,7 @@ pub enum Problem {
         /// The instant.
         at: Timestamp,
     },
-    /// A score ends, and other clusters are selected.
+    /// A score expires, and the placement selects other clusters.
     ScoreEnds {
         /// The placement.
         placement: Identity,
@@ -184,16 +184,16 @@ pub enum Problem {
         /// The instant.
         at: Timestamp,
     },
-    /// A selector selects nothing, although there is something to select.
+    /// A selector selects no object, although the input contains objects of that kind.
     SelectsNothing {
-        /// The position of the rule or the unit that it is of; `None` for that of the policy as a whole.
+        /// The index of the rule or the unit of the selector; `None` for the selector of the policy as a whole.
         position: Option<u32>,
-        /// The kind of object that it selects, in the plural.
+        /// The kind of the selected objects, in the plural.
         what: &'static str,
         /// The number of such objects in the input.
         seen: usize,
     },
-    /// The direction determines which of several recommendations applies, so that none lasts.
+    /// The direction determines which of several recommendations applies, so no recommendation lasts.
     MetricsAlternate {
         /// The number of metrics.
         metrics: usize,
@@ -201,7 +201,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// The advice.
+    /// The advice to the user.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -304,7 +304,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A number of replicas is outside of the bounds that are set with it, or later.
+/// Writes that a number of replicas is outside of the bounds that are set at the same instant, or later.
 fn out_of_bounds(
     f: &mut fmt::Formatter<'_>,
     (target, value, since): (&Identity, u32, Option<Timestamp>),
@@ -323,7 +323,7 @@ fn out_of_bounds(
     write!(f, "{autoscaler} keeps it between {min} and {max}, and sets it back to {back}")
 }
 
-/// Two rules set something, at one instant or one after the other.
+/// Writes that two rules set one field, at one instant or in succession.
 fn two_writers(
     f: &mut fmt::Formatter<'_>,
     (target, field): (&Identity, Field),
@@ -357,7 +357,7 @@ fn would_have_ended(f: &mut fmt::Formatter<'_>, end: Option<Timestamp>) -> fmt::
     }
 }
 
-/// The change that a rule makes to a value of another one.
+/// Writes the change that a rule makes to a value of another rule.
 fn changed(
     f: &mut fmt::Formatter<'_>,
     (target, field): (&Identity, Field),
@@ -388,5 +388,5 @@ fn never(
     }
 }
 
-/// So far the calendar is looked through.
+/// The length of the search through the calendar.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 731);

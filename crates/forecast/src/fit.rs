@@ -1,8 +1,8 @@
-//! Whether the scheduled replicas fit: when workloads together first need more than a quota or the nodes allow, by how
-//! much, and by which rule. The bounds are an input; a run supplies the replicas over time.
+//! Checks whether the scheduled replicas fit: when workloads together first need more than a quota or the nodes allow,
+//! the excess, and the rule that causes it. The bounds are an input; a run supplies the replicas over time.
 //!
-//! Each workload has two numbers of replicas: those that are certain, and those that are possible because a policy has
-//! raised the upper bound of an autoscaler. The upper bound that an autoscaler has by itself is not a peak.
+//! Each workload has two numbers of replicas: the certain replicas, and the replicas that are possible because a policy
+//! has raised the upper bound of an autoscaler. The upper bound in the spec of an autoscaler is not a peak.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,8 +55,8 @@ impl<'a> Fit<'a> {
         self.demand.groups.is_empty()
     }
 
-    /// The demand of a group beyond its allowances, in their order; nothing, out of range. The groups can be run in any
-    /// order, and at the same time. Policies are only run if the highest numbers they set, all at once, would be too
+    /// The demand of a group beyond its allowances, in their order; empty if out of range. The groups can be run in any
+    /// order, and in parallel. Policies are only run if the highest numbers that they set, all at once, would be too
     /// much.
     #[must_use]
     pub fn excesses(&self, group: usize) -> Vec<Excess<'a>> {
@@ -93,8 +93,8 @@ impl<'a> Fit<'a> {
         account.end()
     }
 
-    /// The stretches of the period that must be run: where only schedules decide, not those in which rules come as
-    /// they came before.
+    /// The stretches of the period that must be run. If only schedules decide, skips the stretches in which rules fire
+    /// as before.
     fn stretches(&self, policies: &[PolicyName]) -> Vec<Period> {
         let (world, period) = (self.forecast.world(), self.forecast.period());
         if !policies.iter().all(|it| it.family.follows_schedules()) {
@@ -113,19 +113,19 @@ type Sums = [[u128; Resource::ALL.len()]; 2];
 struct Account<'a> {
     allowances: &'a [Allowance],
     members: Vec<Member<'a>>,
-    /// The members that the fields of an object are about.
+    /// The members that the fields of an object affect.
     of_object: BTreeMap<&'a Identity, Vec<usize>>,
-    /// By allowance.
+    /// The demand of each allowance.
     sums: Vec<Sums>,
     /// The demand of workloads that no policy scales, by allowance.
     unscheduled: Vec<[u128; Resource::ALL.len()]>,
     /// The members that have been changed at the latest instant.
     touched: BTreeSet<usize>,
-    /// By the allowance and its bound; what is certain comes first.
+    /// The excess by the allowance and its bound, the certain one first.
     found: BTreeMap<(usize, usize, usize), Excess<'a>>,
 }
 
-/// A workload in an account.
+/// A workload that counts against an allowance.
 struct Member<'a> {
     consumer: &'a Consumer,
     allowances: Vec<usize>,
@@ -133,11 +133,11 @@ struct Member<'a> {
     replicas: FieldValue,
     min: FieldValue,
     max: FieldValue,
-    /// The certain and the possible replicas that are in the sums.
+    /// The certain and the possible replicas in the sums.
     counted: [u32; 2],
 }
 
-/// The value of a field, and where it comes from if that is known.
+/// The value of a field, and its origin if that is known.
 #[derive(Default)]
 struct FieldValue {
     value: Option<u32>,
@@ -151,8 +151,8 @@ impl FieldValue {
 }
 
 impl Member<'_> {
-    /// The certain and the possible replicas, each with the value that they follow from. An autoscaler does not change
-    /// a workload without replicas, and keeps any other one within its bounds.
+    /// The certain and the possible replicas, each with the value that determines them. An autoscaler does not change
+    /// a workload without replicas, and keeps any other workload within its bounds.
     fn counts(&self) -> [(u32, &FieldValue); 2] {
         let set = (self.replicas.value.unwrap_or(0), &self.replicas);
         if self.is_unknown {
@@ -219,7 +219,7 @@ impl<'a> Account<'a> {
         Account { allowances, members, of_object, sums, unscheduled, touched, found }
     }
 
-    /// Whether the highest numbers that may be set come to too much if they are set at once.
+    /// Whether the highest numbers that may be set exceed an allowance if they are all set at once.
     fn may_exceed(&self, world: &World, policies: &[PolicyName]) -> bool {
         let mut highest: BTreeMap<Identity, u32> = BTreeMap::new();
         for policy in policies {
@@ -253,7 +253,7 @@ impl<'a> Account<'a> {
         self.allowances.iter().zip(&sums).any(is_exceeded)
     }
 
-    /// A stretch begins.
+    /// Starts a stretch.
     fn begin(&mut self, run: &Simulation) {
         for (number, member) in self.members.iter_mut().enumerate() {
             let Member { consumer, replicas, min, max, .. } = member;
@@ -271,7 +271,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Takes down a turn.
+    /// Records a turn.
     fn record(&mut self, step: &Step) {
         for set in &step.set {
             for number in self.of_object.get(&set.target).into_iter().flatten() {
@@ -293,7 +293,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// All has been set that is set at an instant. Before `known_since`, nothing new shows.
+    /// Ends the writes of an instant. Before `known_since`, no finding is new.
     fn settle(&mut self, at: Timestamp, known_since: Option<Timestamp>) {
         let mut moved: BTreeMap<usize, Vec<(usize, [u32; 2])>> = BTreeMap::new();
         for number in std::mem::take(&mut self.touched) {
@@ -318,7 +318,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Compares what an allowance covers with what is needed, after these members had these replicas before.
+    /// Compares an allowance with the demand on it. These members had these replicas before.
     fn compare(&mut self, number: usize, moved: &[(usize, [u32; 2])], at: Timestamp) {
         let allowances = self.allowances;
         let allowance = &allowances[number];
@@ -341,7 +341,8 @@ impl<'a> Account<'a> {
                 let raises = moved.iter().filter_map(|(member, before)| {
                     self.raise(*member, (kind, before[kind]), bound)
                 });
-                // Demand that no policy raises is not scheduled; of several policies, the one that adds most.
+                // Demand that no policy raises is not scheduled. Of several policies, the one that adds most is the
+                // cause.
                 let Some(raise) = raises.min_by_key(|it| Reverse(it.more)) else { continue };
                 let Raise { by, consumer, replicas, .. } = raise;
                 let peak = (needed, at);
@@ -361,7 +362,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// By how much a policy has raised what a member needs of a resource, if it has.
+    /// The amount of a resource by which a policy has raised the demand of a member; `None` if no policy has.
     fn raise(
         &self,
         member: usize,
@@ -376,7 +377,7 @@ impl<'a> Account<'a> {
         Some(Raise { more, by, consumer: member.consumer, replicas })
     }
 
-    /// The result: the certain excess, or else the possible one.
+    /// The result: the certain excess, or else the possible excess.
     fn end(self) -> Vec<Excess<'a>> {
         let mut excesses: BTreeMap<(usize, usize), Excess<'a>> = BTreeMap::new();
         for ((allowance, bound, _), excess) in self.found {

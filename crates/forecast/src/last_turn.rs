@@ -1,5 +1,5 @@
-//! The world before the last turn of one policy, which explains the decision of that turn. After the decision is carried
-//! out, the same policy may decide differently.
+//! The world before the last turn of one policy, which explains the decision of that turn. After the decision is
+//! applied, the same policy may decide differently.
 
 use almanac_engine::{PolicyName, World};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 pub(crate) struct LastTurn {
     policy: PolicyName,
     turn: Option<Turn>,
-    /// The world before a turn that has begun.
+    /// The world before a turn that has started.
     begun: Option<(World, Timestamp)>,
 }
 
@@ -31,7 +31,7 @@ impl LastTurn {
         }
     }
 
-    /// Of several turns at one instant, one that changes something counts.
+    /// Of several turns at one instant, prefers one that changes something.
     pub(crate) fn end_turn(&mut self, policy: &PolicyName, changes: bool) {
         let Some((before, at)) = self.begun.take_if(|_| *policy == self.policy) else { return };
         let counts_still = |last: &Turn| last.at == at && last.changes && !changes;

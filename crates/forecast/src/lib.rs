@@ -9,19 +9,19 @@
 //!
 //! Unknown facts about the world are assumed, and every [`Assumption`] is reported.
 //!
-//! The callers read files, pass the current time, and draw.
+//! The callers read files, pass the current time, and render the results.
 //!
 //! # Islands
 //!
 //! Each island of connected policies runs alone, in any order, so that memory grows with the largest island and not with the
-//! number of policies. Threads, and the order of output, are up to the binary.
+//! number of policies. The binary chooses the threads and the order of output.
 //!
 //! # Where a run starts
 //!
-//! - **A cluster**: at the instant at which it was read. Each policy has its first turn then, with the live values and the
-//!   status of each rule. So a firing that was missed is missed in the forecast too.
+//! - **A cluster**: at the instant of the snapshot. Each policy has its first turn then, with the live values and the
+//!   status of each rule. So a missed firing is missed in the forecast too.
 //! - **Files with a status**: at the status, and the run goes on to the start of the period.
-//! - **Files without one**, or a start before the known state: all current rules count as in force since the creation of their
+//! - **Files without a status**, or a start before the known state: all current rules apply since the creation of their
 //!   object or, if that is unknown, always. The past is replayed as far back as it matters, and an assumption reports that.
 //! - **The new side of a comparison** takes over the values of the old side (`part/takeover.rs`). New and edited rules start
 //!   then. With `--new`, all rules do, with the values of the files.
@@ -31,14 +31,14 @@
 //! | to change | go to |
 //! |---|---|
 //! | what a forecast assumes | `assumption.rs`; the words of a family: `presumed` or `logic` in `almanac-engine` |
-//! | where segments begin and end | `simulation.rs`, `series.rs` |
-//! | a target of a new sort, a field that is a bound | `simulation/given.rs` |
-//! | what comes next, and what is known of it (an event) | `upcoming.rs`; which records of a turn are events: `occurrence` of the family, as in `crates/engine/src/cron_scaling/execution.rs` |
+//! | where segments start and end | `simulation.rs`, `series.rs` |
+//! | a new kind of target, a field that is a bound | `simulation/given.rs` |
+//! | the next events, and their details | `upcoming.rs`; which records of a turn are events: `occurrence` of the family, as in `crates/engine/src/cron_scaling/execution.rs` |
 //! | explanations | `explain.rs`, `explain/past.rs` |
 //! | probable mistakes that `lint` reports | `findings.rs` and its directory; codes and locations: `crates/cli/src/lint/over_time.rs` |
-//! | whether replicas fit quotas and nodes | `fit.rs`, `excess.rs` |
+//! | checks of replicas against quotas and nodes | `fit.rs`, `excess.rs` |
 //! | rules that another rule overrides | `overlap.rs` |
-//! | when two forecasts differ, and what recurs | `difference.rs` and its directory |
+//! | the differences of two forecasts, and recurrences | `difference.rs` and its directory |
 
 mod assumption;
 mod difference;

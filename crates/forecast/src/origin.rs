@@ -11,7 +11,7 @@ use jiff::Timestamp;
 pub struct Writer {
     /// The policy.
     pub policy: PolicyName,
-    /// Its rule by name, or its behavior as `behaviors[1]`; `None` when the policy as a whole
+    /// The rule by name, or the behavior as `behaviors[1]`; `None` when the policy as a whole
     /// decides.
     pub rule: Option<Arc<str>>,
 }
@@ -21,7 +21,7 @@ pub struct Writer {
 pub struct Origin {
     /// `None` when no policy has set it.
     pub writer: Option<Writer>,
-    /// As a line for a person.
+    /// The reason, as a line for users.
     pub reason: Box<str>,
     /// Whether the other bound of an autoscaler had to move.
     pub moves_other_bound: bool,
@@ -32,7 +32,7 @@ impl Origin {
         Arc::new(Origin { writer: None, reason: reason.into(), moves_other_bound: false })
     }
 
-    /// The value is the one before any policy acted.
+    /// The value is the initial value, before any write of a policy.
     pub(crate) fn initial() -> Arc<Origin> {
         Origin::without_writer("initial value; no rule has set it yet")
     }
@@ -47,12 +47,12 @@ impl Origin {
         Origin::without_writer("unknown; no rule has set it yet")
     }
 
-    /// The value is unknown, and stays so.
+    /// The value is unknown, and stays unknown.
     pub(crate) fn unknown_because(why: &str) -> Arc<Origin> {
         Origin::without_writer(&format!("unknown: {why}"))
     }
 
-    /// The value is the one that the caller specified.
+    /// The caller specified the value.
     pub(crate) fn assumed() -> Arc<Origin> {
         Origin::without_writer("assumed, as specified")
     }
@@ -62,7 +62,7 @@ impl Origin {
         Origin::without_writer("moved to fit the assumed bound")
     }
 
-    /// Another writer has changed the value since a policy set it.
+    /// Another field manager has changed the value since a policy set it.
     pub(crate) fn changed_since(writer: &Writer, to: &Value, at: Option<Timestamp>) -> Arc<Origin> {
         let rule = writer.rule.as_deref().map_or(String::new(), |rule| format!(" {rule}"));
         let at = at.map_or(String::new(), |at| format!(" at {at:.0}"));
@@ -74,7 +74,7 @@ impl Origin {
     }
 }
 
-/// The origins so far. Each policy has few, and each occurs very often, so each is rendered once.
+/// The origins so far. A policy has few origins, which occur very often, so each origin is rendered once.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     known: BTreeMap<PolicyName, Vec<(EffectReason, Arc<Origin>)>>,

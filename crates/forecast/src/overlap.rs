@@ -1,5 +1,5 @@
 //! Rules whose value another rule overrides: windows of one policy that are open at once, and rules that fire at one
-//! instant. Whether that is intended is for the reader of the report to judge.
+//! instant. The reader of the report judges whether that is intended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use jiff::Timestamp;
 
 use crate::{Origin, Period, Series, Set, Step, Writer};
 
-/// A time at which rules request a value, and another rule decides.
+/// A window or an instant in which rules request a value, and another rule decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overlap {
-    /// The start.
+    /// The start of the overlap.
     pub from: Timestamp,
-    /// The first instant after it; the same as `from` for rules that fire.
+    /// The first instant after the overlap; equal to `from` for rules that fire.
     pub to: Timestamp,
-    /// The rules that do not decide; at least one.
+    /// The rules that do not decide; never empty.
     pub rules: Arc<[Outranked]>,
 }
 
 /// A rule that does not decide.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outranked {
-    /// The rule.
+    /// The rule by name.
     pub rule: Writer,
-    /// The reason, as a line for a person.
+    /// The reason, as a line for users.
     pub because: Box<str>,
-    /// Whether the policy ranks the rules, rather than only the order in which they are written.
+    /// Whether the policy ranks the rules, rather than only the order of the list.
     pub is_by_rank: bool,
 }
 
@@ -46,7 +46,7 @@ struct OfPolicy {
     rules: Vec<RuleSchedule>,
     /// Each different set of rules that are open at once.
     sets: Vec<BTreeSet<usize>>,
-    /// From when to when, and which of the sets.
+    /// The start, the end and the index of the set.
     open: Vec<(Timestamp, Timestamp, usize)>,
 }
 
@@ -61,14 +61,14 @@ impl<'a> OpenWindows<'a> {
         OpenWindows { world, policies: policies.iter().filter_map(of_policy).collect() }
     }
 
-    /// Whether there are none.
+    /// Whether no windows overlap.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.policies.is_empty()
     }
 
-    /// The windows that are open while another one decides about an object, in order. Those that do not concern it are
-    /// left out.
+    /// The windows that are open while another window decides about an object, in order. Windows that do not affect
+    /// the object are skipped.
     #[must_use]
     pub fn for_target(&self, target: &Identity) -> Vec<Overlap> {
         let mut all = Vec::new();
@@ -128,7 +128,7 @@ impl OfPolicy {
     }
 
     fn overlaps(&self, world: &World, target: &Identity) -> Vec<Overlap> {
-        // Which of them decides depends on which are open, and not on when.
+        // The set of open windows determines the deciding window, independent of the instant.
         let mut outranked: BTreeMap<usize, Arc<[Outranked]>> = BTreeMap::new();
         let mut overlaps = Vec::new();
         for (from, to, set) in &self.open {
@@ -170,7 +170,7 @@ impl OfPolicy {
     }
 }
 
-/// The instants at which rules open or close, in order, each with those that do.
+/// The instants at which rules open or close, in order, each with these rules.
 fn changes(rules: &[RuleSchedule], period: Period) -> BTreeMap<Timestamp, Vec<(usize, bool)>> {
     let mut changes: BTreeMap<Timestamp, Vec<(usize, bool)>> = BTreeMap::new();
     for (position, rule) in rules.iter().enumerate() {
@@ -254,13 +254,13 @@ impl SharedFirings {
             }
             return;
         }
-        // Mostly the same rules meet again and again.
+        // Most overlaps are between the same rules.
         let known = of_series.iter().rev().take(4).find(|it| *it.rules == [one.clone()]);
         let rules = known.map_or_else(|| Arc::from([one]), |it| Arc::clone(&it.rules));
         of_series.push(Overlap { from: at, to: at, rules });
     }
 
-    /// The overlaps found, by the index of the series.
+    /// The overlaps, by the index of the series.
     pub(crate) fn end(self) -> BTreeMap<usize, Vec<Overlap>> {
         self.found
     }

@@ -1,7 +1,7 @@
 //! A forecast, one island at a time.
 //!
 //! Policies of different islands do not affect each other. So each island runs under its own clock, in any
-//! order, and its series are handed over and dropped. Memory grows with the largest island, not with the
+//! order, and its series are returned and dropped. Memory grows with the largest island, not with the
 //! number of policies.
 
 mod takeover;
@@ -30,7 +30,7 @@ pub struct Forecast<'a> {
     period: Period,
     assumed: AssumedValues,
     islands: Vec<Island>,
-    /// The version from which this one takes over when the period begins.
+    /// The previous version, from which this version takes over when the period starts.
     takeover: Option<Arc<Takeover<'a>>>,
 }
 
@@ -38,25 +38,25 @@ pub struct Forecast<'a> {
 #[derive(Clone, Debug)]
 struct Island {
     policies: Vec<PolicyName>,
-    /// The contents: every object, the policies that write it, and the fields that they write.
+    /// Every object, with the policies that write it and the fields that they write.
     objects: BTreeMap<Identity, WrittenFields>,
 }
 
-/// The policies that write an object, and which of its fields.
+/// The policies that write an object, and the fields that they write.
 #[derive(Clone, Debug, Default)]
 struct WrittenFields {
     by: Vec<PolicyName>,
     fields: Vec<Field>,
 }
 
-/// One island: its series, and its assumptions.
+/// The forecast of one island.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Part {
     /// A series for each field that can be set, in the order of the objects and of their fields.
     pub series: Vec<Series>,
     /// The assumptions.
     pub assumptions: Vec<Assumption>,
-    /// The instants at which several rules fire and one decides, by the index of the series.
+    /// The instants at which several rules fire and one rule decides, by the index of the series.
     pub meetings: BTreeMap<usize, Vec<Overlap>>,
 }
 
@@ -70,8 +70,8 @@ impl<'a> Forecast<'a> {
         Forecast { world, period, assumed, islands, takeover: None }
     }
 
-    /// The same, if another version of the policies, or none, is in force until the period starts and this one is
-    /// applied then. New and edited policies start there, as they do in a cluster, and find the values that the other
+    /// Makes this version take over from another version of the policies, or from none, when the period starts.
+    /// New and edited policies start at that instant, as they do in a cluster, and find the values that the other
     /// version has set. Objects with a status continue from it.
     #[must_use]
     pub fn taking_over(mut self, before: Option<&Forecast<'a>>) -> Forecast<'a> {
@@ -110,7 +110,7 @@ impl<'a> Forecast<'a> {
         self
     }
 
-    /// Shows only the matching objects, by the object and the policies that write it. Connected
+    /// Limits the results to the matching objects, by the object and the policies that write it. Connected
     /// policies are still run.
     pub fn narrow(&mut self, keep: impl Fn(&Identity, &[PolicyName]) -> bool) {
         for island in &mut self.islands {
@@ -125,19 +125,19 @@ impl<'a> Forecast<'a> {
         self.period
     }
 
-    /// Every shown object with the policies that write it, in the order of the parts.
+    /// Every object in the results with the policies that write it, in the order of the parts.
     pub fn targets(&self) -> impl Iterator<Item = (&Identity, &[PolicyName])> {
         let objects = self.islands.iter().flat_map(|island| &island.objects);
         objects.map(|(object, fields)| (object, fields.by.as_slice()))
     }
 
-    /// Every shown object with the number of its part, in their order. In one part, each is there once.
+    /// Every object in the results with the index of its part, in their order. A part contains an object once.
     pub(crate) fn objects_of_parts(&self) -> impl Iterator<Item = (usize, &Identity)> {
         let parts = self.islands.iter().enumerate();
         parts.flat_map(|(part, island)| island.objects.keys().map(move |object| (part, object)))
     }
 
-    /// The shown objects of all policies that are connected with one of these objects.
+    /// The objects in the results of all policies that are connected with one of these objects.
     pub fn connected_with(
         &self,
         is_one: impl Fn(&Identity) -> bool,
@@ -149,12 +149,12 @@ impl<'a> Forecast<'a> {
         self.islands.iter().filter(has_one).flat_map(|island| island.objects.keys())
     }
 
-    /// The world that it is of.
+    /// The world of the forecast.
     pub(crate) fn world(&self) -> &'a World {
         self.world
     }
 
-    /// The value of an object's field that no policy sets, where another version may have left one; `None` if it is
+    /// The value of an object's field that no policy sets. Another version may have left the value. `None` if it is
     /// unknown.
     pub(crate) fn standing(
         &self,
@@ -172,7 +172,7 @@ impl<'a> Forecast<'a> {
         Some(start(&write))
     }
 
-    /// Whether it takes over from another version, or from none.
+    /// Whether this version takes over from another version, or from none.
     pub(crate) fn takes_over(&self) -> bool {
         self.takeover.is_some()
     }
@@ -189,12 +189,12 @@ impl<'a> Forecast<'a> {
         self.islands.get(part).map_or(&[][..], |island| &island.policies)
     }
 
-    /// A run of some policies from an instant.
+    /// Starts a run of some policies at an instant.
     pub(crate) fn run_of(&self, policies: &[PolicyName], from: Timestamp) -> Simulation {
         Simulation::start(self.world.part(policies), from, &self.assumed)
     }
 
-    /// Whether an object is a policy that carries its number to others here, which read it.
+    /// Whether an object is a policy whose value other policies of the world read.
     pub(crate) fn is_carrier(&self, part: usize, object: &Identity) -> bool {
         self.islands.get(part).is_some_and(|island| {
             let others = island.policies.iter().filter(|it| it.identity != *object);
@@ -208,13 +208,13 @@ impl<'a> Forecast<'a> {
         self.islands.len()
     }
 
-    /// Whether there is nothing to show.
+    /// Whether the forecast has no parts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.islands.is_empty()
     }
 
-    /// Runs one part; out of range, an empty one. The parts can be run in any order, and at the same
+    /// Runs one part; an empty one if out of range. The parts can be run in any order, and at the same
     /// time.
     #[must_use]
     pub fn part(&self, part: usize) -> Part {
@@ -253,8 +253,8 @@ impl<'a> Forecast<'a> {
         OpenWindows::new(self.world, self.policies_of(part), self.period)
     }
 
-    /// Runs one part for what is probably not meant in it; nothing, out of range. Days on which rules come as on earlier
-    /// ones are left out where the past of a policy is nothing but what its rules have set.
+    /// Runs one part and returns its probable mistakes; none if out of range. Skips days on which rules fire as on
+    /// earlier days, if the rules of a policy alone determine its past.
     #[must_use]
     pub fn findings(&self, part: usize) -> Vec<ForecastFinding> {
         let Some(island) = self.islands.get(part) else { return Vec::new() };
@@ -295,7 +295,7 @@ impl<'a> Forecast<'a> {
         watch.end()
     }
 
-    /// Runs to the end of a stretch, and on until it is known what was lost in it. Returns how far.
+    /// Runs to the end of a stretch, and on until the lost values in it are known. Returns the end of the run.
     fn run(
         &self,
         simulation: &mut Simulation,
@@ -367,13 +367,13 @@ impl Island {
     }
     fn join(&mut self, other: Island) {
         self.policies.extend(other.policies);
-        // Those of one family follow each other.
+        // Policies of one family are adjacent.
         self.policies.sort();
         self.objects.extend(other.objects);
     }
 }
 
-/// The first of the parts that are one with this one.
+/// The first of the parts that are joined with this part.
 fn first(with: &[usize], mut part: usize) -> usize {
     while with[part] != part {
         part = with[part];

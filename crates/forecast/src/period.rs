@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// The instants from one up to, but without, a later one.
+/// The instants from `from`, included, to `to`, excluded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Period {
     from: Timestamp,
@@ -16,13 +16,13 @@ impl Period {
         (from < to).then_some(Period { from, to })
     }
 
-    /// The first instant.
+    /// The first instant of the period.
     #[must_use]
     pub fn from(self) -> Timestamp {
         self.from
     }
 
-    /// The first instant that is no longer part of it.
+    /// The first instant after the period.
     #[must_use]
     pub fn to(self) -> Timestamp {
         self.to

@@ -14,16 +14,16 @@ pub struct Series {
     pub target: Identity,
     /// The field.
     pub field: Field,
-    /// Adjacent, and covering the period; neighbors differ in their value or in their writer.
+    /// The segments: adjacent and covering the period. Neighbors differ in their value or in their writer.
     pub segments: Vec<Segment>,
 }
 
 /// A stretch of time with one value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Its first instant.
+    /// The first instant of the segment.
     pub from: Timestamp,
-    /// The first instant after it.
+    /// The first instant after the segment.
     pub to: Timestamp,
     /// The value; `None` when it is unknown.
     pub value: Option<Value>,
@@ -48,7 +48,7 @@ impl Series {
         Series { target, field, segments: vec![segment] }
     }
 
-    /// Changes the value from an instant on, which must not be earlier than the last one.
+    /// Changes the value from an instant on. That instant must not be earlier than the last change.
     pub(crate) fn change(&mut self, at: Timestamp, value: &Value, origin: &Arc<Origin>) {
         let same = |segment: &Segment| {
             segment.value.as_ref() == Some(value)
@@ -62,7 +62,7 @@ impl Series {
         if last.from < at {
             last.to = at;
         } else {
-            // Set twice at one instant: only the last one ever shows.
+            // Of two writes at one instant, only the last one is visible.
             self.segments.pop();
             if let Some(before) = self.segments.last_mut().filter(|before| same(before)) {
                 before.to = to;

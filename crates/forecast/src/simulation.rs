@@ -1,4 +1,4 @@
-//! The virtual clock: every policy takes its turns, and time jumps from one turn to the next.
+//! The virtual clock: every policy has its turns, and time jumps from one turn to the next.
 
 mod given;
 
@@ -20,7 +20,7 @@ use crate::{AssumedValues, Assumption, Origin};
 /// A world in which time passes.
 ///
 /// The engine chooses the start: the current state, or the state that earlier firings
-/// have left. Anything before the beginning is run through the same turns as everything after it.
+/// have left. The time before the start of the period is run through the same turns as the time after it.
 #[derive(Debug)]
 pub struct Simulation {
     world: World,
@@ -33,9 +33,9 @@ pub struct Simulation {
     followers: BTreeMap<Identity, Vec<PolicyName>>,
     assumptions: Vec<Assumption>,
     influences: Influences,
-    /// Until the start: the instant of the first turn of each policy. It has no turn before that.
+    /// Until the start: the instant of the first turn of each policy. A policy has no turn before that.
     first_turns: BTreeMap<PolicyName, Timestamp>,
-    /// The values found by policies whose first turns came before everything else at the start.
+    /// The values before the first turns of policies whose turns came before everything else at the start.
     earlier_values: BTreeMap<(Identity, Field), LastWrite>,
     watched: Option<LastTurn>,
 }
@@ -43,25 +43,25 @@ pub struct Simulation {
 /// The last write of a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LastWrite {
-    /// The value since then.
+    /// The value since that write.
     pub value: Option<Value>,
     /// The writer and the reason.
     pub origin: Arc<Origin>,
-    /// The instant at which it was set; `None` when no policy has set it, or too long ago to be
+    /// The instant of the write; `None` when no policy has set the value, or the write is too old to be
     /// known.
     pub since: Option<Timestamp>,
 }
 
-/// One policy's turn.
+/// One turn of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// The instant.
+    /// The instant of the turn.
     pub at: Timestamp,
     /// The policy that has the turn.
     pub policy: PolicyName,
     /// The records of the turn.
     pub recorded: Vec<Recorded>,
-    /// The fields that it set, whether or not they had the value before.
+    /// The fields that the turn set, whether or not they had the value before.
     pub set: Vec<Set>,
 }
 
@@ -74,7 +74,7 @@ pub struct Set {
     pub field: Field,
     /// The value before.
     pub before: Option<Value>,
-    /// The value since.
+    /// The value after the write.
     pub value: Value,
     /// The writer and the reason.
     pub origin: Arc<Origin>,
@@ -87,7 +87,7 @@ impl Simulation {
         Simulation::start_watching(world, from, assumed, None)
     }
 
-    /// The same; keeps the world before the last turn of a policy.
+    /// Sets a world to `from`, and keeps the world before the last turn of the watched policy.
     pub(crate) fn start_watching(
         world: World,
         from: Timestamp,
@@ -97,7 +97,8 @@ impl Simulation {
         Simulation::set_to(from, world, assumed, watched, None)
     }
 
-    /// The same, for a version of the policies that takes over there and finds what another one has left.
+    /// Sets a world to `from` for a version of the policies that takes over at that instant, with the values that
+    /// another version has left.
     pub(crate) fn start_after(
         inherited: Inherited,
         world: World,
@@ -173,13 +174,13 @@ impl Simulation {
         &self.last_writes
     }
 
-    /// The value of a field before the first turn of a policy at the beginning set it, if the policy was one of those
-    /// for which nothing changes there.
+    /// The value of a field before the first turn of a policy at the start set it, if the policy is one of those
+    /// for which nothing changes at the start.
     pub(crate) fn earlier_value(&self, place: &(Identity, Field)) -> Option<&LastWrite> {
         self.earlier_values.get(place)
     }
 
-    /// The world before the last turn of the policy that is watched, and when that was. It is watched no longer.
+    /// The world before the last turn of the watched policy, and the instant of that turn. Ends the watching.
     pub(crate) fn take_last_turn(&mut self) -> Option<(World, Timestamp)> {
         self.watched.take()?.into_before()
     }
@@ -196,7 +197,7 @@ impl Simulation {
         self.agenda.next()
     }
 
-    /// From now on, only these policies have turns. Every value that they read must be set by one of them, or by no
+    /// Limits the turns to these policies from now on. Every value that they read must be set by one of them, or by no
     /// policy.
     pub(crate) fn go_on_with(&mut self, policies: &[PolicyName]) {
         let kept: BTreeSet<&PolicyName> = policies.iter().collect();
@@ -208,7 +209,7 @@ impl Simulation {
         }
     }
 
-    /// Lets the next policy take its turn, if that is earlier than `before`.
+    /// Runs the next turn, if it is earlier than `before`.
     pub fn step(&mut self, before: Timestamp) -> Option<Step> {
         loop {
             let (at, policy) = self.agenda.first().filter(|(at, _)| *at < before)?;
@@ -240,7 +241,7 @@ impl Simulation {
         Some(Step { at, policy, recorded, set })
     }
 
-    /// Gives another turn to the policies that depend on an object that this one has changed.
+    /// Gives another turn to the policies that depend on an object that this policy has changed.
     fn wake_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
         let mut done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done).peekable();
         if done.peek().is_none() {
@@ -263,7 +264,7 @@ impl Simulation {
         }
     }
 
-    /// Woken policies come after all others of the same instant, as in the queue of a controller.
+    /// Woken policies come after all other policies of the same instant, as in the queue of a controller.
     fn queue_woken(&mut self, at: Timestamp) {
         if self.agenda.next().is_none_or(|next| next > at) {
             for policy in std::mem::take(&mut self.woken) {
@@ -284,8 +285,8 @@ impl Simulation {
         Some(Set { target, field, before, value, origin })
     }
 
-    /// Takes over the known writes from before the first turn. The current value of a field
-    /// outweighs the value it was set to: another writer may have changed it since.
+    /// Adopts the known writes from before the first turn. The current value of a field
+    /// outweighs the written value: another field manager may have changed it since.
     fn take_over_prior_writes(&mut self, held: Vec<PriorWrite>) {
         let mut latest: BTreeMap<(Identity, Field), PriorWrite> = BTreeMap::new();
         let date = |it: &PriorWrite| (it.applied, it.since);
@@ -308,13 +309,13 @@ impl Simulation {
         }
     }
 
-    /// Starts the policies that depend on the values that others have left. If nothing changes for them, they have
-    /// their first turns, before everything else at this instant.
+    /// Starts the policies that depend on the values that other policies have left. If nothing changes for them, they
+    /// have their first turns, before everything else at this instant.
     fn settle(&mut self, arriving: &[PolicyName], from: Timestamp, assumed: &AssumedValues) {
         let mut settling: Vec<&PolicyName> = Vec::new();
         for policy in arriving {
             let has_arrived = arrive(&mut self.world, policy, from);
-            // A value that derives from an assumed one is a change.
+            // A value that derives from an assumed value is a change.
             let writes = self.world.footprint(policy).writes;
             if has_arrived && !writes.iter().any(|it| assumed.contains_key(it)) {
                 settling.push(policy);
@@ -345,7 +346,7 @@ fn followers(world: &World, from: Timestamp) -> BTreeMap<Identity, Vec<PolicyNam
     followers
 }
 
-/// Adds the targets that are not in the world.
+/// Adds the targets that the world lacks.
 fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     let policies: Vec<PolicyName> = world.policies().collect();

@@ -16,13 +16,13 @@ const HUNDREDTH: i128 = 36_000_000_000;
 /// The peak and the sum of a number over a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Total {
-    /// The highest it is.
+    /// The maximum of the number.
     pub peak: u32,
-    /// Its sum over time.
+    /// The sum of the number over time.
     pub hours: PodHours,
 }
 
-/// Pods times hours, exactly; shown as hundredths, of which half of one is rounded up. Negative as a change.
+/// Pods times hours, exactly; displayed in hundredths, rounded half up. Negative for a decrease.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct PodHours {
     nanoseconds: i128,
@@ -44,7 +44,7 @@ impl PodHours {
         PodHours { nanoseconds: self.nanoseconds.saturating_mul(count) }
     }
 
-    /// The pod-hours of a week, if these are over a period.
+    /// The pod-hours of a week, given those of a period.
     #[must_use]
     pub fn a_week(self, period: Period) -> PodHours {
         let length = period.to().as_nanosecond() - period.from().as_nanosecond();
@@ -75,8 +75,8 @@ impl Sum for PodHours {
 }
 
 impl Series {
-    /// The total of each number of a series, by its name, or of its only one under no name. Where nothing is known, nothing
-    /// is added.
+    /// The total of each number of a series, by its name; the only number of a series has an empty name. Unknown
+    /// values add nothing.
     #[must_use]
     pub fn totals(&self) -> BTreeMap<Option<Arc<str>>, Total> {
         let mut sums: BTreeMap<Option<Arc<str>>, (u32, i128)> = BTreeMap::new();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::{AssumedValues, Assumption, Period, Simulation, Step};
 
-/// The firings and boundaries of a period, found lazily.
+/// The firings and boundaries of a period, computed lazily.
 #[derive(Debug)]
 pub struct Upcoming {
     simulation: Simulation,
@@ -16,10 +16,10 @@ pub struct Upcoming {
     found: VecDeque<Event>,
 }
 
-/// Something that happens.
+/// A firing or a boundary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// The instant.
+    /// The instant of the event.
     pub at: Timestamp,
     /// The policy of the rule.
     pub policy: PolicyName,
@@ -29,12 +29,12 @@ pub struct Event {
     pub target: Identity,
     /// The kind of event.
     pub what: Occurrence,
-    /// The fields it sets, each with its value before and after; they may be the same.
+    /// The fields that the event sets, each with its value before and after; the two may be equal.
     pub sets: Vec<(Field, Option<Value>, Value)>,
 }
 
 impl Upcoming {
-    /// Everything that happens in a world in a period.
+    /// The upcoming events of a world in a period.
     #[must_use]
     pub fn new(world: World, period: Period, assumed: &AssumedValues) -> Upcoming {
         let simulation = Simulation::start(world, period.from(), assumed);
@@ -70,7 +70,7 @@ impl Upcoming {
     }
 }
 
-/// The fields that a rule has set in a turn. A behavior that closes sets nothing itself; the new
+/// The fields that a rule has set in a turn. A closing behavior sets nothing itself; the new
 /// winner does.
 fn sets(
     step: &Step,

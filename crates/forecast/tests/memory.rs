@@ -1,11 +1,11 @@
-//! A forecast holds one island in memory at a time, however many there are.
+//! A forecast keeps one island in memory at a time, independent of the number of islands.
 //!
 //! The allocator counts the bytes of the whole process, so this binary has only one test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its builders too")]
 
 #[path = "forecast/builders.rs"]
-#[allow(dead_code, reason = "others use the rest of it")]
+#[allow(dead_code, reason = "other tests use the rest of the module")]
 mod builders;
 
 use std::alloc::System;
@@ -19,7 +19,7 @@ use self::builders::{Building, period, rule, to_workload};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The bytes that are allocated now.
+/// The currently allocated bytes.
 fn held() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated - stats.bytes_deallocated
@@ -43,7 +43,7 @@ fn world(islands: usize, policies: usize) -> World {
     world.world()
 }
 
-/// The most bytes that a forecast of a month holds while its parts are gone through, and the bytes of
+/// The maximum bytes of a forecast of a month during the iteration over its parts, and the bytes of
 /// all its segments together.
 fn most(islands: usize, policies: usize) -> (usize, usize) {
     let world = world(islands, policies);
@@ -60,11 +60,11 @@ fn most(islands: usize, policies: usize) -> (usize, usize) {
 
 #[test]
 fn memory_grows_with_the_largest_island_and_not_with_their_number() {
-    // One-time allocations, such as the table of a time zone, are made here.
+    // Makes one-time allocations, such as the table of a time zone.
     most(1, 1);
     let (few, _) = most(10, 2);
     let (many, of_all) = most(40, 2);
-    assert!(of_all > 10 * many, "it could not be seen: {of_all} bytes in all, {many} at most");
+    assert!(of_all > 10 * many, "the test cannot detect it: {of_all} bytes in all, {many} at most");
     assert!(many < few + few / 20, "{few} bytes with 10 islands, {many} with 40");
     let (larger, _) = most(10, 8);
     assert!(larger > 2 * few, "{few} bytes with 2 policies an island, {larger} with 8");

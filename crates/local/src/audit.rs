@@ -1,4 +1,4 @@
-//! The audit log of an API server, which records each change and its author: the policy and the flags for it. Other
+//! The audit log of an API server, which records each change and its author: the audit policy and the flags. Other
 //! modules read the log.
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::json;
 /// The verbs of requests that change something.
 pub const WRITE_VERBS: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 
-/// The log of the control plane in a directory.
+/// The path of the audit log of the control plane in a directory.
 pub(crate) fn log_in(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }

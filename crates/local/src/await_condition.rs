@@ -9,32 +9,32 @@ use tokio::time::Instant;
 /// machine may be busy with other things; a test that passes never waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The pause between two attempts is a twentieth of the time waited so far, within these bounds.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// It is also at least as long as the last attempt, up to this limit: slow attempts leave the processors to the control
-/// plane.
-const LONGEST_PAUSE_AFTER_SLOW: Duration = Duration::from_millis(500);
+/// The delay between two attempts is a twentieth of the time waited so far, within these bounds.
+const MIN_DELAY: Duration = Duration::from_millis(50);
+const MAX_DELAY: Duration = Duration::from_millis(250);
+/// The delay is also at least as long as the last attempt, up to this limit: slow attempts leave the processors to the
+/// control plane.
+const MAX_DELAY_AFTER_SLOW: Duration = Duration::from_millis(500);
 
 /// The result of one attempt.
 #[derive(Debug)]
 pub enum Observation<T> {
     /// The condition holds; the test continues with the value.
     Holds(T),
-    /// The condition does not hold yet; the text has the current state.
+    /// The condition does not hold yet; the string describes the current state.
     NotYet(String),
 }
 
 impl Observation<()> {
-    /// `Holds` when it is true; else `NotYet` with what was seen.
+    /// `Holds` when the condition is true; else `NotYet` with the observed state.
     pub fn from_bool(holds: bool, seen: impl std::fmt::Display) -> Self {
         if holds { Self::Holds(()) } else { Self::NotYet(seen.to_string()) }
     }
 }
 
-/// Looks again and again until the condition holds, at most for `deadline`.
+/// Checks repeatedly until the condition holds, at most for `deadline`.
 ///
-/// A look that fails counts as one that found nothing yet: the API server may be down on purpose.
+/// A failed check counts as `NotYet`: the API server may be down on purpose.
 /// After the timeout, the error names the condition and the result of the last check.
 pub async fn await_condition<T>(
     what: &str,
@@ -46,7 +46,7 @@ pub async fn await_condition<T>(
     let mut last = String::from("nothing yet");
     loop {
         let attempt = Instant::now();
-        // A request to a server that was stopped may never be answered, so a look ends with the
+        // A request to a stopped server may never get a response, so a check ends with the
         // deadline too.
         match tokio::time::timeout_at(until, look()).await {
             Ok(Ok(Observation::Holds(value))) => return Ok(value),
@@ -56,8 +56,8 @@ pub async fn await_condition<T>(
                 "no response in time while waiting {deadline:?} for: {what}; before that: {last}"
             ),
         }
-        let by_cost = attempt.elapsed().min(LONGEST_PAUSE_AFTER_SLOW);
-        let pause = (begun.elapsed() / 20).clamp(SHORTEST_PAUSE, LONGEST_PAUSE).max(by_cost);
+        let by_cost = attempt.elapsed().min(MAX_DELAY_AFTER_SLOW);
+        let pause = (begun.elapsed() / 20).clamp(MIN_DELAY, MAX_DELAY).max(by_cost);
         if Instant::now() + pause >= until {
             bail!("timed out after {deadline:?} waiting for: {what}; last seen: {last}");
         }
@@ -78,7 +78,7 @@ mod tests {
                 Ok(Observation::NotYet(format!("ebb {looks}")))
             })
             .await
-            .expect_err("it cannot hold");
+            .expect_err("the condition cannot hold");
         let message = error.to_string();
         assert!(message.contains("the tide to turn"), "{message}");
         assert!(message.contains(&format!("ebb {looks}")), "{message}");
@@ -90,7 +90,7 @@ mod tests {
             std::future::pending().await
         })
         .await
-        .expect_err("it cannot hold");
+        .expect_err("the condition cannot hold");
         assert!(error.to_string().contains("an answer"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which programs a control plane is made of: those of `KUBEBUILDER_ASSETS`, or those built from
+//! The programs of a control plane: from `KUBEBUILDER_ASSETS`, or built from
 //! the Go modules.
 
 use std::fs;
@@ -16,15 +16,15 @@ use crate::question::{answer_of, question_to};
 
 pub(crate) const KUBECTL: &str = "kubectl";
 
-/// A directory with programs. etcd and kube-apiserver are in it; the others may be.
+/// A directory with programs. It contains etcd and kube-apiserver; the other programs are optional.
 #[derive(Clone, Debug)]
 pub struct Binaries {
     folder: PathBuf,
 }
 
 impl Binaries {
-    /// Those that the environment selects: a directory, or a version, which is built unless it was built before. The
-    /// first build takes minutes, so this blocks; it shows progress on standard error.
+    /// The programs that the environment selects: a directory, or a version. A version is built unless it was built
+    /// before. The first build takes minutes, so the call blocks; it prints the progress to standard error.
     pub fn provide() -> Result<Self> {
         match environment::assets_folder()? {
             Some(folder) => Self::in_folder(&folder),
@@ -32,34 +32,34 @@ impl Binaries {
         }
     }
 
-    /// The same without blocking the runtime.
+    /// Provides the selected programs without blocking the runtime.
     pub async fn provide_async() -> Result<Self> {
         tokio::task::spawn_blocking(Self::provide).await.context("failed to wait for the build")?
     }
 
-    /// Those of a version, which is built unless it was built before.
-    pub async fn of_version(version: KubernetesVersion) -> Result<Self> {
+    /// The programs of a version, built unless they were built before.
+    pub async fn for_version(version: KubernetesVersion) -> Result<Self> {
         let built = tokio::task::spawn_blocking(move || Self::built(version));
         built.await.context("failed to wait for the build")?
     }
 
     fn built(version: KubernetesVersion) -> Result<Self> {
-        Self::in_folder(&GoBuild::of_control_plane(version)?.provide()?.folder)
+        Self::in_folder(&GoBuild::for_control_plane(version)?.provide()?.folder)
     }
 
-    /// Those of a directory, which has etcd and kube-apiserver at least.
+    /// The programs in a directory, which must contain at least etcd and kube-apiserver.
     pub fn in_folder(folder: &Path) -> Result<Self> {
         let binaries = Self { folder: folder.to_owned() };
         for needed in [Component::Etcd, Component::ApiServer] {
             if binaries.find(needed.program()).is_none() {
-                bail!("there is no {needed} in {}", folder.display());
+                bail!("{needed} is missing in {}", folder.display());
             }
         }
         Ok(binaries)
     }
 
-    /// Those of the one binary in a directory, if it is there: linked to by all the names it goes by.
-    pub fn beside(folder: &Path) -> Result<Option<Self>> {
+    /// The programs of the one binary in a directory, through a link for each name; `None` if the binary is absent.
+    pub fn from_one_binary(folder: &Path) -> Result<Option<Self>> {
         let binary = folder.join(ONE_BINARY);
         if !binary.is_file() {
             return Ok(None);
@@ -72,13 +72,13 @@ impl Binaries {
             let link = linked.join(program);
             match std::os::unix::fs::symlink(&binary, &link) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                made => made.with_context(|| format!("failed to make {}", link.display()))?,
+                result => result.with_context(|| format!("failed to create {}", link.display()))?,
             }
         }
         Self::in_folder(&linked).map(Some)
     }
 
-    /// The version of Kubernetes that the API server is of, such as `1.36.2`.
+    /// The Kubernetes version of the API server, such as `1.36.2`.
     pub fn kubernetes_version(&self) -> Result<String> {
         let program = self.program(Component::ApiServer.program())?;
         let mut question = question_to(&program);
@@ -87,18 +87,20 @@ impl Binaries {
         let answer = answer.with_context(|| format!("failed to start {}", program.display()))?;
         let reason = String::from_utf8_lossy(&answer.stderr);
         ensure!(answer.status.success(), "{} cannot run: {}", program.display(), reason.trim());
-        let said = String::from_utf8_lossy(&answer.stdout);
-        let version = said.trim().strip_prefix("Kubernetes v").map(str::to_owned);
-        version.with_context(|| format!("{} has no version: {:?}", program.display(), said.trim()))
+        let stdout = String::from_utf8_lossy(&answer.stdout);
+        let version = stdout.trim().strip_prefix("Kubernetes v").map(str::to_owned);
+        version.with_context(|| {
+            format!("{} printed no version: {:?}", program.display(), stdout.trim())
+        })
     }
 
-    /// The directory they are in.
+    /// The directory of the programs.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The programs that a whole cluster needs and that are missing here.
+    /// The programs that a whole cluster needs and that this directory lacks.
     #[must_use]
     pub fn lacking(&self) -> Vec<&'static str> {
         let components = Component::ALL.map(Component::program);
@@ -108,7 +110,7 @@ impl Binaries {
 
     /// The program of that name, or an error with the directory that lacks it.
     pub fn program(&self, name: &str) -> Result<PathBuf> {
-        self.find(name).with_context(|| format!("there is no {name} in {}", self.folder.display()))
+        self.find(name).with_context(|| format!("{name} is missing in {}", self.folder.display()))
     }
 
     fn find(&self, name: &str) -> Option<PathBuf> {

@@ -1,4 +1,5 @@
-//! The Go sources of the control plane, carried inside the program: one that is installed anywhere can build it.
+//! The Go sources of the control plane, embedded in the program, so that an installed program can build the control
+//! plane.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,9 @@ use crate::go_build::{SOURCES, hexadecimal};
 use crate::kubernetes_version::KubernetesVersion;
 use crate::whole_file::write_whole;
 
-/// Writes those of a version to a directory below this one, unless they are there; its path.
+/// Writes the sources of a version to a directory below this directory, unless they exist; returns the path.
 pub(crate) fn write(kept_in: &Path, version: KubernetesVersion) -> Result<PathBuf> {
-    // All that `go build` reads.
+    // All files that `go build` reads.
     let files = [
         ("go.mod", version.go_mod),
         ("go.sum", version.go_sum),

@@ -1,5 +1,5 @@
-//! Clients for the cluster of a kubeconfig, without the retries and time limits of `almanac-shell`, which makes the
-//! configuration of them.
+//! Clients for the cluster of a kubeconfig, without the retries and time limits of `almanac-shell`. That crate creates
+//! their configuration.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use anyhow::{Context as _, Result, bail};
 use kube::Client;
 use kube::config::Kubeconfig;
 
-/// A client for the cluster of a kubeconfig. It retries nothing by itself: a test must observe the
-/// first answer.
+/// A client for the cluster of a kubeconfig. The client retries nothing by itself: a test must observe the
+/// first response.
 pub fn client_for(kubeconfig: &Path) -> Result<Client> {
     client_from(kubeconfig, None, None)
 }
 
-/// The same with another server or another default namespace than in the kubeconfig.
+/// A client like that of [`client_for`], with another server or another default namespace than in the kubeconfig.
 pub fn client_from(
     kubeconfig: &Path,
     server: Option<&str>,
@@ -38,5 +38,5 @@ pub fn client_from(
     if let Some(namespace) = namespace {
         namespace.clone_into(&mut config.default_namespace);
     }
-    Client::try_from(config).context("failed to make a client")
+    Client::try_from(config).context("failed to create a client")
 }

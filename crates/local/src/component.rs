@@ -16,11 +16,11 @@ pub enum Component {
 }
 
 impl Component {
-    /// All four, in the order in which they need each other.
+    /// All four programs, in the order of their dependencies.
     pub const ALL: [Self; 4] =
         [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Scheduler];
 
-    /// The name of its program.
+    /// The name of the program.
     #[must_use]
     pub fn program(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl Component {
         }
     }
 
-    /// The path that answers 200 once it works.
+    /// The path that responds with 200 once the program is ready.
     pub(crate) fn readiness_path(self) -> &'static str {
         match self {
             Self::Etcd => "/health",

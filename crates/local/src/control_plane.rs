@@ -20,10 +20,10 @@ use crate::process::{Process, await_former};
 use crate::run_folder::RunFolder;
 use crate::{audit, log_tail, run_folder};
 
-/// Where a control plane has its data, certificates and logs.
+/// The directory of the data, certificates and logs of a control plane.
 #[derive(Debug)]
 pub enum ControlPlaneDir {
-    /// Gone when the run is, unless a test failed in it.
+    /// Removed at the end of the run, unless a test failed in it.
     Run(RunFolder),
     /// Kept for the next run.
     Data(DataFolder),
@@ -40,8 +40,8 @@ impl ControlPlaneDir {
     }
 }
 
-/// A running control plane. When it is dropped, its processes are killed, and its directory goes
-/// unless it is kept.
+/// A running control plane. Dropping it kills its processes, and removes its directory
+/// unless the directory is kept.
 #[derive(Debug)]
 pub struct ControlPlane {
     processes: BTreeMap<Component, Process>,
@@ -100,8 +100,8 @@ impl ControlPlane {
             ready_after: Duration::ZERO,
             is_audited: options.is_audited,
         };
-        // The API server looks for etcd until it is there; the other two give up on the API
-        // server after a while. So two go together, and then the other two.
+        // The API server waits for etcd without a limit; the other two programs give up on the API
+        // server after a while. So etcd and the API server start together, and then the others.
         for together in [
             [Component::Etcd, Component::ApiServer],
             [Component::ControllerManager, Component::Scheduler],
@@ -117,7 +117,7 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// How long it took from the first process to the last one's readiness.
+    /// The time from the start of the first process until the last process was ready.
     #[must_use]
     pub fn ready_after(&self) -> Duration {
         self.ready_after
@@ -129,13 +129,13 @@ impl ControlPlane {
         self.dir.path().join("kubeconfig")
     }
 
-    /// The directory with its data, certificates and logs.
+    /// The directory of the data, certificates and logs.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Where a component listens.
+    /// The port of a component.
     #[must_use]
     pub fn url(&self, component: Component) -> String {
         self.ports.url(component)
@@ -151,35 +151,35 @@ impl ControlPlane {
         client_for(&Layout::kubeconfig_of(self.folder(), pki::ETCD))
     }
 
-    /// The API server's audit log, if it was started with [`ControlPlaneOptions::audited`].
+    /// The audit log of an API server that was started with [`ControlPlaneOptions::audited`].
     #[must_use]
     pub fn audit_log(&self) -> Option<PathBuf> {
         self.is_audited.then(|| audit::log_in(self.folder()))
     }
 
-    /// The process id of a component that runs.
+    /// The process id of a running component.
     #[must_use]
     pub fn process_id(&self, component: Component) -> Option<u32> {
         self.processes.get(&component)?.id()
     }
 
-    /// Kills a component (SIGKILL). It stays down until it is started again.
+    /// Kills a component (SIGKILL). The component stays down until it is started again.
     pub fn kill(&self, component: Component) -> Result<()> {
         self.process(component)?.kill()
     }
 
-    /// Stops a component immediately (SIGSTOP): it keeps its connections and answers nothing.
+    /// Stops a component immediately (SIGSTOP): the component keeps its connections and sends no response.
     pub fn pause(&self, component: Component) -> Result<()> {
         self.process(component)?.pause()
     }
 
-    /// Lets a stopped component go on (SIGCONT).
+    /// Continues a stopped component (SIGCONT).
     pub fn resume(&self, component: Component) -> Result<()> {
         self.process(component)?.resume()
     }
 
-    /// Starts a component, killed before if it still runs, with the same flags on the same data,
-    /// and waits until it is ready.
+    /// Restarts a component with the same flags on the same data, after killing it if it still runs,
+    /// and waits until the component is ready.
     pub async fn restart(&self, component: Component) -> Result<()> {
         let process = self.process(component)?;
         process.kill()?;
@@ -196,7 +196,7 @@ impl ControlPlane {
         ended.collect()
     }
 
-    /// Waits until a component reports that it is ready; fails at once if its process has ended.
+    /// Waits until a component reports that it is ready; fails immediately if its process has ended.
     pub async fn await_ready(&self, component: Component) -> Result<()> {
         let process = self.process(component)?;
         let client = match component {
@@ -204,7 +204,7 @@ impl ControlPlane {
             _ => client_from(&self.kubeconfig(), Some(&self.url(component)), None)?,
         };
         let ready = await_condition(&format!("{component} to be ready"), PATIENCE, async || {
-            // Its death is an observation too, and a final one.
+            // The end of the process is a final observation.
             if let Err(death) = process.check_alive() {
                 return Ok(Observation::Holds(Err(death)));
             }
@@ -225,7 +225,7 @@ impl ControlPlane {
         log_tail::tails_of(self.dir.path(), lines)
     }
 
-    /// Keeps the directory, logs and all, when this control plane ends.
+    /// Keeps the directory, with the logs, after the end of this control plane.
     pub fn keep_logs(&self) {
         run_folder::keep(self.dir.path());
     }

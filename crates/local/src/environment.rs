@@ -1,4 +1,4 @@
-//! The variables that change where programs are found and where things are kept. Every read of the
+//! The environment variables for the locations of programs and data. Every read of the
 //! environment by this crate is in this file.
 
 use std::env;
@@ -6,26 +6,26 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// A directory with `etcd` and `kube-apiserver` (and, where there are, the other programs): these are
+/// A directory with `etcd`, `kube-apiserver` and, optionally, the other programs. These programs are
 /// started instead of the ones built from the Go modules.
 pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
-/// The version of Kubernetes that is built, such as `1.36`; the newest unless it is set.
+/// The version of Kubernetes to build, such as `1.36`; the newest if unset.
 pub const KUBERNETES_VERSION: &str = "ALMANAC_KUBERNETES_VERSION";
 /// The directory of built programs and of the directories of runs.
 pub const CACHE: &str = "ALMANAC_CACHE";
 
-/// The directory for what is built and what is running: `ALMANAC_CACHE`, else `almanac` in the
+/// The directory of built programs and of runs: `ALMANAC_CACHE`, else `almanac` in the
 /// user's cache directory.
 pub fn cache_folder() -> Result<PathBuf> {
     first_of("cache", [(CACHE, ""), ("XDG_CACHE_HOME", "almanac"), ("HOME", ".cache/almanac")])
 }
 
-/// The directory for the control planes that were built.
+/// The directory of the built control planes.
 pub fn control_planes() -> Result<PathBuf> {
     Ok(cache_folder()?.join("control-plane"))
 }
 
-/// The directory for what is kept from run to run: `almanac` in the user's data directory.
+/// The directory of the data that is kept from run to run: `almanac` in the user's data directory.
 pub fn data_folder() -> Result<PathBuf> {
     first_of("data", [("XDG_DATA_HOME", "almanac"), ("HOME", ".local/share/almanac")])
 }

@@ -11,14 +11,14 @@ use crate::options::ControlPlaneOptions;
 use crate::pki::{self, Pki};
 use crate::ports::{Ports, ReservedPort};
 
-/// Where things are in one control plane.
+/// The paths and ports of one control plane.
 #[derive(Debug)]
 pub(crate) struct Layout<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) pki: &'a Pki,
     pub(crate) ports: &'a Ports,
     pub(crate) options: &'a ControlPlaneOptions,
-    /// Whether the data is to outlive the run, and the machine's next power cut.
+    /// Whether the data must survive the run and a power failure.
     pub(crate) is_kept: bool,
 }
 
@@ -51,7 +51,7 @@ impl Layout<'_> {
             "--log-level=error".into(),
         ];
         if !self.is_kept {
-            // A power failure may lose the data, which nothing needs later. A killed process loses none.
+            // A power failure may lose the data, which is not needed later. A killed process loses no data.
             flags.push("--unsafe-no-fsync=true".into());
         }
         flags
@@ -90,11 +90,11 @@ impl Layout<'_> {
             "--allow-privileged=true".into(),
             "--profiling=false".into(),
             // These two keep a namespace's pods on its own nodes, by annotations of the namespace,
-            // without a word in the pods' templates.
+            // without an entry in the templates of the pods.
             "--enable-admission-plugins=PodNodeSelector,PodTolerationRestriction".into(),
         ];
         if !self.options.has(Component::ControllerManager) {
-            // Nothing makes the service accounts that pods are given.
+            // No controller creates the service accounts of pods.
             flags.push("--disable-admission-plugins=ServiceAccount".into());
         }
         if self.options.is_audited {
@@ -112,7 +112,7 @@ impl Layout<'_> {
             format!("--root-ca-file={}", pki.certificate(pki::AUTHORITY)),
             format!("--cluster-signing-cert-file={}", pki.certificate(pki::AUTHORITY)),
             format!("--cluster-signing-key-file={}", pki.key(pki::AUTHORITY)),
-            // An autoscaler looks every 15 seconds otherwise, and tests wait for it.
+            // By default, an autoscaler reconciles every 15 seconds, and tests wait for it.
             "--horizontal-pod-autoscaler-sync-period=1s".into(),
         ]);
         flags
@@ -121,7 +121,7 @@ impl Layout<'_> {
     pub(crate) fn scheduler_flags(&self) -> Result<Vec<String>> {
         let mut flags = self.client_flags(pki::SCHEDULER, &self.ports.scheduler);
         if let Some(port) = self.options.extender_port {
-            // An extender can only be named in a file, and where there is one, it has what flags would say.
+            // Only a configuration file can name an extender, and such a file replaces the flags.
             let file = self.folder.join("scheduler.json");
             let kubeconfig = Self::kubeconfig_of(self.folder, pki::SCHEDULER);
             let configuration = scheduler_configuration(&kubeconfig, port);
@@ -148,7 +148,7 @@ impl Layout<'_> {
             "--permit-port-sharing=true".into(),
             format!("--tls-cert-file={}", self.pki.certificate(pki::SERVING)),
             format!("--tls-private-key-file={}", self.pki.key(pki::SERVING)),
-            // There is one of each; an election would only make a restart wait for a lease.
+            // Each program has one replica; leader election would only delay a restart.
             "--leader-elect=false".into(),
         ];
         flags.extend(REQUESTS.map(String::from));

@@ -1,5 +1,5 @@
 //! Builds the control plane's programs from the Go modules, once for each version of the sources
-//! and of Go. Where they then run is up to the caller.
+//! and of Go. The caller chooses where to run them.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -23,14 +23,14 @@ pub(crate) const PROGRAMS: [&str; 5] =
     ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
 /// The name of the one binary.
 pub(crate) const ONE_BINARY: &str = "almanac-cluster";
-/// The directory in the cache for what control planes begin with, made by the tests' harness.
+/// The directory in the cache for the initial data of control planes, which the test harness creates.
 pub const BOOTSTRAPPED: &str = "bootstrapped";
-/// The beginning of the names of directories with sources, and of those that are being removed.
+/// The prefixes of the names of directories with sources, and of directories under removal.
 pub(crate) const SOURCES: &str = "sources-";
 const REMOVED: &str = "removed-";
 /// The file that is locked while a control plane is built.
 const LOCK: &str = "lock";
-/// How often the progress of a long build is shown.
+/// The interval of the progress lines of a long build.
 const PROGRESS: Duration = Duration::from_secs(5);
 
 /// A Go module to build, and the directory for its programs.
@@ -38,28 +38,28 @@ const PROGRESS: Duration = Duration::from_secs(5);
 pub struct GoBuild {
     /// The directory of the module.
     pub sources: PathBuf,
-    /// The directory under which each version built has a directory of its own.
+    /// The directory that contains a directory for each built version.
     pub kept_in: PathBuf,
 }
 
-/// A directory with the programs, and whether it had to be built now.
+/// A directory with the programs, and whether this call built it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
-    /// Holds one link for each program.
+    /// The directory with one link for each program.
     pub folder: PathBuf,
-    /// True when this call built it; false when it was there.
+    /// Whether this call built the programs.
     pub now: bool,
 }
 
 impl GoBuild {
-    /// The control plane of a version, of the sources that this program carries, kept in the cache directory.
-    pub fn of_control_plane(version: KubernetesVersion) -> Result<Self> {
+    /// The control plane of a version, built from the embedded sources and stored in the cache directory.
+    pub fn for_control_plane(version: KubernetesVersion) -> Result<Self> {
         let kept_in = environment::control_planes()?;
         Ok(Self { sources: carried_sources::write(&kept_in, version)?, kept_in })
     }
 
-    /// Removes all control planes that were built, and the data that they begin with. Waits for a build that is running.
-    /// The removed directories. A control plane that runs keeps running, until one of its programs has to start again.
+    /// Removes all built control planes and their initial data, and returns the removed directories. Waits for a
+    /// running build. A running control plane keeps running until one of its programs must restart.
     pub fn remove_all() -> Result<Vec<PathBuf>> {
         let bootstrapped = environment::cache_folder()?.join(BOOTSTRAPPED);
         let mut removed = Vec::new();
@@ -72,8 +72,8 @@ impl GoBuild {
         Ok(removed)
     }
 
-    /// The programs, built if this version of them was not built before. Two runs at once are
-    /// safe: one builds, the other waits for it.
+    /// The programs, built unless this version was built before. Two runs at the same time are
+    /// safe: one run builds, and the other waits.
     pub fn provide(&self) -> Result<Built> {
         if environment::program_on_path("go").is_none()
             && let Some(folder) = self.built_before()?
@@ -97,13 +97,13 @@ impl GoBuild {
         Ok(Built { folder, now: true })
     }
 
-    /// Why it cannot be built here; nothing when it was built before.
+    /// Fails with the reason if this machine cannot build the programs.
     pub fn check(&self) -> Result<()> {
         self.folder(&self.version()?).map(drop)
     }
 
-    /// The programs that were last built from these sources. Without Go, its version cannot be read; the programs run
-    /// without it.
+    /// The programs that were last built from these sources. Without Go, the Go version cannot be read, but the
+    /// programs run without Go.
     fn built_before(&self) -> Result<Option<PathBuf>> {
         let note = self.note_of_last()?;
         let Ok(name) = fs::read_to_string(&note) else { return Ok(None) };
@@ -133,7 +133,8 @@ impl GoBuild {
             .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
     }
 
-    /// The directory for these sources with this Go: another Go, or a changed source, has another.
+    /// The directory for these sources with this Go version. Another Go version or changed sources use another
+    /// directory.
     fn folder(&self, version: &str) -> Result<PathBuf> {
         let mut digest = self.digest()?;
         digest.update(self.go_version()?);
@@ -141,7 +142,7 @@ impl GoBuild {
         Ok(self.kept_in.join(format!("{version}-{}", hexadecimal(digest))))
     }
 
-    /// That of the sources.
+    /// The digest of the sources.
     fn digest(&self) -> Result<Sha256> {
         let mut digest = Sha256::new();
         for file in self.source_files()? {
@@ -174,8 +175,8 @@ impl GoBuild {
     fn go_version(&self) -> Result<Vec<u8>> {
         let Some(go) = environment::program_on_path("go") else {
             bail!(
-                "Go is not on the PATH, and it takes Go to build the control plane, once: install it \
-                 (go.dev/dl), or set {} to a directory with the programs that are to run",
+                "Go is not on the PATH, and the control plane must be built with Go once: install it \
+                 (go.dev/dl), or set {} to a directory with the programs to run",
                 environment::KUBEBUILDER_ASSETS
             );
         };
@@ -206,10 +207,10 @@ impl GoBuild {
 
     fn build(&self, version: &str, folder: &Path) -> Result<()> {
         let started = Instant::now();
-        say(&format!(
+        print_progress(&format!(
             "building the Kubernetes {version} control plane; the first time, this takes minutes"
         ));
-        // A run that was killed left this behind; the lock is ours now.
+        // Removes the files of a run that was killed; this process has the lock.
         let unfinished = self.kept_in.join("unfinished");
         if unfinished.exists() {
             fs::remove_dir_all(&unfinished)?;
@@ -235,23 +236,26 @@ impl GoBuild {
         }
         // Complete or absent: no process ever sees a partial build.
         fs::rename(&unfinished, folder)
-            .with_context(|| format!("failed to move it to {}", folder.display()))?;
-        say(&format!("built the control plane in {:.0} s", started.elapsed().as_secs_f64()));
+            .with_context(|| format!("failed to move the programs to {}", folder.display()))?;
+        print_progress(&format!(
+            "built the control plane in {:.0} s",
+            started.elapsed().as_secs_f64()
+        ));
         Ok(())
     }
 }
 
-/// Holds the lock that lets one process at a time build or remove control planes, of whichever version.
+/// Holds the lock that lets one process at a time build or remove control planes of any version.
 fn lock_builds(kept_in: &Path) -> Result<File> {
     let lock = File::create(kept_in.join(LOCK))?;
     if lock.try_lock().is_err() {
-        say("another run is building a control plane; waiting for it");
+        print_progress("another run is building a control plane; waiting for it");
         lock.lock().context("failed to lock the cache directory")?;
     }
     Ok(lock)
 }
 
-/// Removes what was built in a directory. A build in the same directory waits.
+/// Removes the built programs in a directory. A build in the same directory waits.
 fn remove_directories(parent: &Path, removed: &mut Vec<PathBuf>) -> Result<()> {
     let _lock = lock_builds(parent)?;
     let entries = fs::read_dir(parent)
@@ -259,11 +263,11 @@ fn remove_directories(parent: &Path, removed: &mut Vec<PathBuf>) -> Result<()> {
         .collect::<std::io::Result<Vec<_>>>()?;
     for entry in entries {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        // A build that waits for the lock has written its sources.
+        // A build that waits for the lock has already written its sources.
         if !entry.file_type()?.is_dir() || name.starts_with(SOURCES) {
             continue;
         }
-        // Complete or absent, also for a process that does not take the lock, and if this one is killed.
+        // Complete or absent, also for a process without the lock, and if this process is killed.
         let doomed = parent.join(format!("{REMOVED}{name}"));
         if !name.starts_with(REMOVED) {
             if doomed.exists() {
@@ -287,7 +291,7 @@ pub(crate) fn hexadecimal(digest: Sha256) -> String {
     })
 }
 
-/// Runs `go build -v`, which names each package it compiles, and shows how far it is.
+/// Runs `go build -v`, which names each compiled package, and prints the progress.
 fn run_with_progress(mut command: Command) -> Result<()> {
     let mut go = command
         .stdout(Stdio::null())
@@ -316,7 +320,11 @@ fn run_with_progress(mut command: Command) -> Result<()> {
         if shown.elapsed() >= PROGRESS {
             shown = Instant::now();
             let now = lines.last().map_or("reading modules, or linking", String::as_str);
-            say(&format!("{:4} s, {} packages: {now}", started.elapsed().as_secs(), lines.len()));
+            print_progress(&format!(
+                "{:4} s, {} packages: {now}",
+                started.elapsed().as_secs(),
+                lines.len()
+            ));
         }
     }
     let status = go.wait()?;
@@ -331,7 +339,7 @@ fn run_with_progress(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Written past the test runner's capture, because the user is waiting at a silent terminal.
-pub fn say(text: &str) {
+/// Prints a line past the test runner's capture, because the user is waiting at a silent terminal.
+pub fn print_progress(text: &str) {
     let _ = writeln!(std::io::stderr(), "control-plane: {text}");
 }

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::binaries::{Binaries, KUBECTL};
 use crate::environment;
 
-/// kubectl with a kubeconfig and, where there is one, a namespace.
+/// kubectl with a kubeconfig and an optional namespace.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     program: PathBuf,
@@ -19,11 +19,11 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// The kubectl of the control plane's programs, for the cluster of a kubeconfig and a default namespace.
+    /// The kubectl among the programs of the control plane, for the cluster of a kubeconfig and a default namespace.
     pub async fn provide(kubeconfig: &Path, namespace: Option<&str>) -> Result<Self> {
         let program = match Binaries::provide_async().await {
             Ok(binaries) => binaries.program(KUBECTL)?,
-            // With a cluster from elsewhere there may be nothing to build with.
+            // With an external cluster, Go may be missing.
             Err(error) => environment::program_on_path(KUBECTL).ok_or(error)?,
         };
         Ok(Self {
@@ -33,18 +33,18 @@ impl Kubectl {
         })
     }
 
-    /// The program itself, for those who run it in a shell.
+    /// The path of the program, for use in a shell.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Runs it and returns what it printed; its own words are the error when it fails.
+    /// Runs kubectl and returns its output; its error output is the error when it fails.
     pub async fn run(&self, arguments: &[&str]) -> Result<String> {
         self.run_with_input(arguments, "").await
     }
 
-    /// The same with something on standard input, for `-f -`.
+    /// Runs kubectl with an input on standard input, for `-f -`.
     pub async fn run_with_input(&self, arguments: &[&str], input: &str) -> Result<String> {
         // Next to the kubeconfig, so that discovery neither reads from the user's home nor writes to it.
         let cache = self.kubeconfig.with_file_name("kubectl-cache");
@@ -64,7 +64,7 @@ impl Kubectl {
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // kubectl may be done before it read everything; then its answer is what counts.
+                // kubectl may end before it has read all input; then its exit status decides.
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };

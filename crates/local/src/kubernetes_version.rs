@@ -1,4 +1,4 @@
-//! The versions of Kubernetes that this program carries the Go sources of. How they are built is in `go_build.rs`.
+//! The versions of Kubernetes whose Go sources this program contains. `go_build.rs` builds them.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -26,10 +26,10 @@ macro_rules! versions {
 }
 
 impl KubernetesVersion {
-    /// All of them, the oldest first.
+    /// All versions, the oldest first.
     pub const ALL: [Self; 3] = versions!["1.35", "1.36", "1.37"];
 
-    /// The newest one, which is built unless another one is requested.
+    /// The newest version, which is the default.
     pub const NEWEST: Self = Self::ALL[Self::ALL.len() - 1];
 
     /// The version in `ALMANAC_KUBERNETES_VERSION`, else the newest.
@@ -74,7 +74,7 @@ impl Display for KubernetesVersion {
 impl FromStr for KubernetesVersion {
     type Err = anyhow::Error;
 
-    /// Reads a minor version (`1.36`), or exactly the patch version that is carried (`1.36.3`), with or without a `v`.
+    /// Reads a minor version (`1.36`), or exactly the embedded patch version (`1.36.3`), with or without a `v`.
     fn from_str(text: &str) -> Result<Self> {
         let version = text.strip_prefix('v').unwrap_or(text);
         let is_named = |it: &Self| it.minor == version || it.patch() == version;

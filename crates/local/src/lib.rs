@@ -1,22 +1,22 @@
 //! A real Kubernetes on this machine: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes on
 //! loopback, and nodes that are simulated.
 //!
-//! This crate finds or builds the programs, starts them, waits until they are ready, and ends them. The callers use the
-//! cluster. Errors are for people; no caller distinguishes them, so there is no type for each.
+//! This crate finds or builds the programs, starts them, waits until they are ready, and stops them. The callers use
+//! the cluster. Errors are for users; no caller distinguishes them, so they have no types.
 //!
 //! # Where to change what
 //!
 //! | to change | go to |
 //! |---|---|
-//! | the order in which the programs start and end | `control_plane.rs` |
+//! | the order in which the programs start and stop | `control_plane.rs` |
 //! | their flags, ports and certificates | `flags.rs`, `ports.rs`, `pki.rs` |
-//! | which programs are used, and how they are built | `binaries.rs`, `go_build.rs` |
-//! | which versions of Kubernetes can be built | `kubernetes_version.rs`; the Go modules are `cluster` in this crate |
-//! | what is kept from run to run | `data_folder.rs`; a run of tests: `run_folder.rs` |
-//! | what a simulated node is, and when its pods end | `nodes/spec.rs`, `nodes/kubelet.rs`, `nodes/pods.rs` |
+//! | the selection and the build of the programs | `binaries.rs`, `go_build.rs` |
+//! | the supported versions of Kubernetes | `kubernetes_version.rs`; the Go modules are `cluster` in this crate |
+//! | the data that is kept from run to run | `data_folder.rs`; a run of tests: `run_folder.rs` |
+//! | the properties of simulated nodes, and the end of their pods | `nodes/spec.rs`, `nodes/kubelet.rs`, `nodes/pods.rs` |
 //! | groups of simulated nodes | `nodes/groups.rs` |
 //!
-//! A process never outlives the program that started it. A wait has a condition, never a time alone.
+//! A process never outlives the program that started it. Every wait has a condition, never a time alone.
 
 mod audit;
 mod await_condition;
@@ -48,8 +48,8 @@ pub use binaries::Binaries;
 pub use client::{client_for, client_from};
 pub use component::Component;
 pub use control_plane::{ControlPlane, ControlPlaneDir};
-pub use data_folder::{DataFolder, free_room};
-pub use go_build::{BOOTSTRAPPED, Built, GoBuild, say};
+pub use data_folder::{DataFolder, free_bytes};
+pub use go_build::{BOOTSTRAPPED, Built, GoBuild, print_progress};
 pub use kubectl::Kubectl;
 pub use kubernetes_version::KubernetesVersion;
 pub use nodes::{

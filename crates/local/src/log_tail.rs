@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// More than this of a log is never read.
+/// The maximum number of bytes that are read of a log.
 const AT_MOST: u64 = 64 * 1024;
 
 /// The last lines of every `*.log` in the directory, each log under its own heading.
@@ -24,7 +24,7 @@ pub fn tails_of(folder: &Path, lines: usize) -> String {
         .concat()
 }
 
-/// The last lines of one file; what went wrong with reading it, when something did.
+/// The last lines of one file, or the error of reading it.
 #[must_use]
 pub fn tail_of(log: &Path, lines: usize) -> String {
     match read_end(log) {

@@ -16,31 +16,32 @@ impl ControlPlaneOptions {
     /// All four programs.
     #[must_use]
     pub fn whole() -> Self {
-        Self::of(&Component::ALL)
+        Self::with_components(&Component::ALL)
     }
 
-    /// etcd and the API server: no controllers, nothing is scheduled. It is ready sooner, and any
-    /// directory in `KUBEBUILDER_ASSETS` has these two.
+    /// etcd and the API server: no controllers and no scheduler. This control plane is ready sooner, and any
+    /// directory in `KUBEBUILDER_ASSETS` contains these two programs.
     #[must_use]
     pub fn api_only() -> Self {
-        Self::of(&[Component::Etcd, Component::ApiServer])
+        Self::with_components(&[Component::Etcd, Component::ApiServer])
     }
 
-    /// With an API server that writes down who changes what: see [`ControlPlane::audit_log`](crate::ControlPlane::audit_log).
+    /// With an API server that logs every change and its author: see
+    /// [`ControlPlane::audit_log`](crate::ControlPlane::audit_log).
     #[must_use]
     pub fn audited(mut self) -> Self {
         self.is_audited = true;
         self
     }
 
-    /// The same, with the reads of this user in addition to its writes. Can be called once per user.
+    /// Also logs the reads of this user. Can be called once per user.
     #[must_use]
     pub fn audited_with_reads_of(mut self, user: impl Into<String>) -> Self {
         self.reads_of.push(user.into());
         self.audited()
     }
 
-    /// One more flag for one of the programs. Where a flag is given twice, the later one counts.
+    /// Adds a flag of one of the programs. Of duplicate flags, the last one applies.
     #[must_use]
     pub fn flag(mut self, component: Component, flag: impl Into<String>) -> Self {
         self.extra_flags.push((component, flag.into()));
@@ -54,13 +55,13 @@ impl ControlPlaneOptions {
         self
     }
 
-    /// Whether it is more than etcd and the API server.
+    /// Whether the options include more than etcd and the API server.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.has(Component::ControllerManager) || self.has(Component::Scheduler)
     }
 
-    fn of(components: &[Component]) -> Self {
+    fn with_components(components: &[Component]) -> Self {
         Self { components: components.to_vec(), ..Self::default() }
     }
 

@@ -1,6 +1,6 @@
-//! The certificates of one control plane. An authority that lives as long as its data signs a
+//! The certificates of one control plane. A CA that lives as long as the data signs a
 //! serving certificate for loopback, and a certificate for each client of the API server. Another
-//! authority is for etcd, so etcd does not trust the clients of the API server.
+//! CA signs for etcd, so etcd does not trust the clients of the API server.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -25,16 +25,16 @@ pub(crate) const CONTROLLER_MANAGER: &str = "controller-manager";
 pub(crate) const SCHEDULER: &str = "scheduler";
 pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
 pub(crate) const AUTHORITY: &str = "ca";
-/// etcd's certificate, for serving, for its peers, and for its clients.
+/// The certificate of etcd, for serving, for its peers, and for its clients.
 pub(crate) const ETCD: &str = "etcd";
 pub(crate) const ETCD_AUTHORITY: &str = "etcd-ca";
 pub(crate) const SERVING: &str = "serving";
 pub(crate) const SERVICE_ACCOUNTS: &str = "service-accounts";
 
-/// The context in kubeconfigs, and everything in it.
+/// The name of the context, the cluster and the user in kubeconfigs.
 const CONTEXT: &str = "almanac";
 
-/// The names and addresses under which a component is called.
+/// The names and addresses in the serving certificates of components.
 const SERVED_AS: [&str; 6] = [
     "127.0.0.1",
     "localhost",
@@ -51,21 +51,23 @@ pub(crate) struct Pki {
 }
 
 impl Pki {
-    /// The keys and certificates of a directory, all made now unless it is there.
+    /// The keys and certificates of a directory. Creates all of them if the directory is missing.
     pub(crate) fn provide(folder: &Path) -> Result<Self> {
         if !folder.is_dir() {
             let unfinished = Self { folder: folder.with_extension("unfinished") };
-            // It may be what a run that was killed left behind.
+            // A run that was killed may have left the directory.
             fs::create_dir_all(&unfinished.folder)
                 .with_context(|| format!("failed to create {}", unfinished.folder.display()))?;
             unfinished
                 .write_all()
-                .context("failed to make the certificates of the control plane")?;
-            // After a power cut all of them are there, or none.
+                .context("failed to create the certificates of the control plane")?;
+            // After a power failure, all files exist, or none.
             fs::File::open(&unfinished.folder)
                 .and_then(|written| written.sync_all())
                 .and_then(|()| fs::rename(&unfinished.folder, folder))
-                .with_context(|| format!("failed to move them to {}", folder.display()))?;
+                .with_context(|| {
+                    format!("failed to move the certificates to {}", folder.display())
+                })?;
         }
         Ok(Self { folder: folder.to_owned() })
     }
@@ -82,7 +84,7 @@ impl Pki {
         self.file(name, "pub").display().to_string()
     }
 
-    /// Writes a kubeconfig for one of the clients. It is JSON, which every reader of YAML reads.
+    /// Writes a kubeconfig for one of the clients, as JSON, which is valid YAML.
     pub(crate) fn write_kubeconfig(&self, file: &Path, server: &str, client: &str) -> Result<()> {
         let authority = if client == ETCD { ETCD_AUTHORITY } else { AUTHORITY };
         let config = json!({

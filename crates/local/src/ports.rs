@@ -1,4 +1,4 @@
-//! Loopback ports that stay ours for as long as a control plane lives.
+//! Loopback ports that stay reserved for the lifetime of a control plane.
 //!
 //! A port that the kernel assigned and got back may be taken by another process before the
 //! component binds it, or while a killed component is down. So the socket is kept, bound and never
@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::component::Component;
 
-/// A port on 127.0.0.1 that no other process is given.
+/// A port on 127.0.0.1 that no other process receives.
 #[derive(Debug)]
 pub struct ReservedPort {
     number: u16,
@@ -25,10 +25,10 @@ impl ReservedPort {
         Self::bound(0).context("failed to reserve a port on 127.0.0.1")
     }
 
-    /// Reserves this port; if it is in use, another one.
+    /// Reserves this port; if it is in use, another port.
     pub fn take_preferably(number: u16) -> Result<Self> {
         let is_free = || -> Result<()> {
-            // Without port sharing: otherwise the bind could succeed next to another program of ours.
+            // Without port sharing. Otherwise, the bind could succeed next to another program with port sharing.
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             // Closed connections in TIME_WAIT do not block the port.
             socket.set_reuse_address(true)?;
@@ -48,14 +48,14 @@ impl ReservedPort {
         Ok(Self { number: bound.port(), _socket: socket })
     }
 
-    /// Its number.
+    /// The number of the port.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number
     }
 }
 
-/// The ports of a control plane, ours even while a component is down.
+/// The ports of a control plane, reserved even while a component is down.
 #[derive(Debug)]
 pub(crate) struct Ports {
     pub(crate) etcd: ReservedPort,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_port_is_given_only_to_those_that_share_it() {
+    fn only_a_socket_with_port_sharing_can_bind_a_reserved_port() {
         let port = ReservedPort::take().expect("a port");
         let refused = TcpListener::bind((Ipv4Addr::LOCALHOST, port.number()));
         assert_eq!(refused.err().map(|it| it.kind()), Some(ErrorKind::AddrInUse));

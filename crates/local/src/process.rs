@@ -1,5 +1,5 @@
 //! One program as a process that a test can kill, stop, continue and start again, and that never
-//! outlives the test process. Which program, with which flags, and when it is ready, is up to the caller.
+//! outlives the test process. The caller chooses the program and its flags, and checks its readiness.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,11 +17,11 @@ use rustix::process::{
 
 use crate::await_condition::{Observation, await_condition};
 
-/// Starts every program. The shell leaves a watcher behind that holds the read end of a pipe, and then becomes
-/// the program, so that the program has the process id we know. When the owner of the write end dies, in any way, the
-/// kernel closes the pipe; the watcher's `read` fails, and it kills the program, even a stopped one, and all processes
-/// of its group. A line on the pipe makes the watcher exit.
-/// `watched` is printed once the watcher runs: a shell that is stopped before leaves none behind.
+/// Starts every program. The shell leaves a watcher with the read end of a pipe, and then becomes
+/// the program, so that the program has the process id of the shell. When the owner of the write end dies, in any way,
+/// the kernel closes the pipe. The `read` of the watcher fails, and the watcher kills the program, even if stopped,
+/// and all processes of its group. A line on the pipe makes the watcher exit.
+/// The shell prints `watched` once the watcher runs: a shell that is stopped before leaves no watcher.
 const WATCHED: &str = r#"exec 3<&0
 { read -r farewell <&3 || kill -s KILL -- -$$; } >/dev/null 2>&1 &
 echo watched
@@ -29,21 +29,21 @@ exec "$0" "$@" 3<&- </dev/null >&2"#;
 
 const FORMER_ENDS_WITHIN: Duration = Duration::from_secs(20);
 
-/// The program, to be started with a watcher, which has what becomes its standard input.
+/// The command of a program with a watcher, which owns the standard input of the command.
 pub(crate) fn watched(program: &Path) -> Command {
     watched_by(WATCHED, program)
 }
 
-/// The same with another script to start it.
+/// The command of a program that another script starts.
 pub(crate) fn watched_by(script: &str, program: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(script).arg(program).stdin(Stdio::piped());
-    // A Ctrl-C at the terminal is for the run; the run's end is what ends its programs.
+    // A Ctrl-C at the terminal ends the run, and the end of the run ends its programs.
     command.process_group(0);
     command
 }
 
-/// A program, its arguments and its log: all it takes to start it, again and again.
+/// A program that can be restarted, with its arguments and its log.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -52,7 +52,7 @@ pub struct Process {
     environment: Vec<(String, String)>,
     folder: PathBuf,
     running: Mutex<Option<RunningProcess>>,
-    /// The status with which it ended by itself the last time; nothing while it runs and after it was killed.
+    /// The status with which the program last ended by itself; `None` while it runs and after it was killed.
     end: Mutex<Option<ExitStatus>>,
 }
 
@@ -74,7 +74,7 @@ impl Process {
         Self::start_in_environment(name, program, arguments, Vec::new(), folder)
     }
 
-    /// The same with variables in addition to those of the test process.
+    /// Starts the program with variables in addition to those of the test process.
     pub fn start_in_environment(
         name: &str,
         program: &Path,
@@ -95,7 +95,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Starts it with the same arguments, so on the same data. It must not be running.
+    /// Restarts the program with the same arguments and data. The program must not be running.
     pub fn start_again(&self) -> Result<()> {
         let mut running = self.lock();
         if running.is_some() {
@@ -106,7 +106,7 @@ impl Process {
             .append(true)
             .open(self.log())
             .with_context(|| format!("failed to open {}", self.log().display()))?;
-        // The program keeps the lock for as long as it lives, also when we do not.
+        // The program keeps the lock as long as it lives, even if this process ends.
         ensure!(
             log.try_lock().is_ok(),
             "an earlier {} still writes to {}",
@@ -126,19 +126,19 @@ impl Process {
         let stdout = child.stdout.take().context("the process has no standard output")?;
         *running = Some(RunningProcess { child, watcher });
         self.note_end(None);
-        // It takes the shell a moment, and is not worth the runtime's while.
+        // The shell responds within milliseconds, so blocking the runtime is acceptable.
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         ensure!(line == "watched\n", "failed to start the watcher of {}: {line:?}", self.name);
         Ok(())
     }
 
-    /// Its process id while it runs.
+    /// The process id while the program runs.
     pub fn id(&self) -> Option<u32> {
         self.lock().as_ref().map(|running| running.child.id())
     }
 
-    /// Kills it (SIGKILL) and waits until the kernel has removed it. If it does not run, the call
+    /// Kills the program (SIGKILL) and waits until the kernel has removed it. If it does not run, the call
     /// succeeds.
     pub fn kill(&self) -> Result<()> {
         let Some(mut running) = self.lock().take() else {
@@ -150,11 +150,11 @@ impl Process {
         Ok(())
     }
 
-    /// Stops it immediately (SIGSTOP): it keeps its connections and answers nothing. The signal
-    /// reaches one thread after the other, so this waits until the last of them has stopped.
+    /// Stops the program immediately (SIGSTOP): it keeps its connections and sends no response. The signal
+    /// reaches one thread after the other, so this waits until the last thread has stopped.
     pub fn pause(&self) -> Result<()> {
         let id = self.signal(Signal::STOP)?;
-        // If it ends now, `check_alive` and `kill` find that.
+        // If the program ends now, `check_alive` and `kill` detect that.
         let states = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let state = retry_on_intr(|| waitid(WaitId::Pid(id), states))
             .with_context(|| format!("failed to wait for {} to stop", self.name))?;
@@ -166,24 +166,24 @@ impl Process {
         Ok(())
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Continues the program (SIGCONT).
     pub fn resume(&self) -> Result<()> {
         self.signal(Signal::CONT).map(drop)
     }
 
-    /// Sends SIGTERM, and does not wait until the process ends.
+    /// Sends SIGTERM without waiting for the end of the process.
     pub fn ask_to_end(&self) -> Result<()> {
         self.signal(Signal::TERM).map(drop)
     }
 
-    /// Sends SIGINT to its process group, as a terminal does at Ctrl-C.
+    /// Sends SIGINT to the process group of the program, as a terminal does at Ctrl-C.
     pub fn interrupt(&self) -> Result<()> {
         let id = self.process_id()?;
         kill_process_group(id, Signal::INT)
             .with_context(|| format!("failed to interrupt {}", self.name))
     }
 
-    /// The status with which it ended by itself, if it has. One that was killed is not running, which is an error.
+    /// The status with which the program ended by itself; `None` while it runs. Fails if the program was killed.
     pub fn check_end(&self) -> Result<Option<ExitStatus>> {
         let mut running = self.lock();
         let Some(process) = running.as_mut() else {
@@ -200,7 +200,7 @@ impl Process {
         Ok(end)
     }
 
-    /// An error, with the end of its log, when it should be running and is not.
+    /// Fails, with the end of the log, if the program should be running and has ended.
     pub fn check_alive(&self) -> Result<()> {
         let Some(status) = self.check_end()? else {
             return Ok(());
@@ -218,7 +218,7 @@ impl Process {
         ))
     }
 
-    /// The file with all that it has printed.
+    /// The file with the output of the program.
     #[must_use]
     pub fn log(&self) -> PathBuf {
         self.folder.join(format!("{}.log", self.name))
@@ -249,19 +249,19 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // When this fails, closing the pipe has the watcher do the same.
+        // If this fails, closing the pipe makes the watcher kill the program.
         let _ = self.kill();
     }
 }
 
-/// The program has ended and been waited for; its number may soon belong to another process. So the
+/// Handles the end of a program whose status was read. Its process id may soon belong to another process, so the
 /// watcher must exit without killing.
 pub(crate) fn dismiss(mut watcher: ChildStdin) {
     let _ = watcher.write_all(b"farewell\n");
 }
 
-/// Waits until none of the programs lives that a run before started with its logs in this directory. They die soon
-/// after it; until then they have its ports and its data.
+/// Waits for the end of all programs that an earlier run started with logs in this directory. The programs end soon
+/// after that run; until then, they use its ports and its data.
 pub(crate) async fn await_former(folder: &Path) -> Result<()> {
     let what = format!("the programs of an earlier run in {} to end", folder.display());
     await_condition(&what, FORMER_ENDS_WITHIN, async || {
@@ -291,7 +291,7 @@ mod tests {
     async fn closing_the_pipe_kills_even_a_stopped_process() {
         let folder = tempfile::tempdir().expect("a directory");
         let process = shell(folder.path(), "while :; do sleep 1; done");
-        process.pause().expect("stopped");
+        process.pause().expect("stop the process");
         let RunningProcess { mut child, watcher } = process.lock().take().expect("running");
         drop(watcher);
         let signal = await_condition("the process to be killed", PATIENCE, async || {
@@ -301,7 +301,7 @@ mod tests {
             })
         })
         .await
-        .expect("it is killed");
+        .expect("the process is killed");
         assert_eq!(signal, Some(9));
     }
 }

@@ -1,8 +1,8 @@
-//! A port on loopback for a program under test, which binds it without `SO_REUSEPORT`, so that
-//! nothing else can reserve it for the program.
+//! A port on loopback for a program under test. The program binds the port without `SO_REUSEPORT`, so
+//! no socket can reserve the port for the program.
 //!
-//! The port is below the ephemeral ports of the kernel, and a lock file keeps other tests off it:
-//! it belongs to the program while it runs and while it is down.
+//! The port is below the ephemeral ports of the kernel, and a lock file keeps other tests away:
+//! the port belongs to the program while the program runs and while it is down.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
@@ -11,11 +11,11 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::environment;
 
-/// Below Linux' 32768 and above the well-known ones.
+/// The first port: below the ephemeral ports of Linux, from 32768, and above the well-known ports.
 const FIRST: u16 = 21_000;
 const LAST: u16 = 29_999;
 
-/// A port that no other test gets while this exists.
+/// A port that no other test receives while this value exists.
 #[derive(Debug)]
 pub struct ProgramPort {
     number: u16,
@@ -23,7 +23,7 @@ pub struct ProgramPort {
 }
 
 impl ProgramPort {
-    /// Takes one.
+    /// Reserves a free port.
     pub fn take() -> Result<Self> {
         let folder = environment::cache_folder()?.join("ports");
         fs::create_dir_all(&folder)
@@ -37,7 +37,7 @@ impl ProgramPort {
         bail!("no port from {FIRST} to {LAST} is free on 127.0.0.1")
     }
 
-    /// Its number.
+    /// The number of the port.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_given_once_while_it_is_held_and_can_be_bound_plainly() {
+    fn a_port_is_given_once_while_it_is_reserved_and_can_be_bound_without_sharing() {
         let first = ProgramPort::take().expect("a port");
         let second = ProgramPort::take().expect("a port");
         assert_ne!(first.number(), second.number());

@@ -1,5 +1,5 @@
-//! A short-lived program that prints its result and exits. Like every other it never outlives the process that started
-//! it, and a Ctrl-C at the terminal does not reach it. The caller interprets the result.
+//! A short-lived program that prints its result and exits. Like every other program, it never outlives the process that
+//! started it, and a Ctrl-C at the terminal does not reach it. The caller interprets the result.
 
 use std::io;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
 use crate::process::{dismiss, watched_by};
 
-/// As the programs that keep running are watched, but with an output of its own.
+/// Starts the program with a watcher, like long-running programs, but with an output of its own.
 const WATCHED_SCRIPT: &str = r#"exec 3<&0
 { read -r farewell <&3 || kill -s KILL -- -$$; } >/dev/null 2>&1 &
 exec "$0" "$@" 3<&- </dev/null"#;
 
-/// The program as a command, for arguments to be added, and then for [`answer_of`]. It reads nothing from its standard
+/// The command of the program, for [`answer_of`] after arguments are added. The program has an empty standard
 /// input.
 #[must_use]
 pub fn question_to(program: &Path) -> Command {
@@ -27,7 +27,7 @@ pub fn answer_of(question: Command) -> io::Result<Output> {
     Ok(answer)
 }
 
-/// The same without blocking the runtime. Dropping the future kills the program.
+/// Waits for the end of the program without blocking the runtime. Dropping the future kills the program.
 pub async fn await_answer_of(question: Command) -> io::Result<Output> {
     let (child, watcher) = spawn(question)?;
     let answer = tokio::task::spawn_blocking(move || child.wait_with_output()).await??;
@@ -38,7 +38,8 @@ pub async fn await_answer_of(question: Command) -> io::Result<Output> {
 /// The program, and the input of its watcher, which kills the program if the input closes without a line.
 fn spawn(mut question: Command) -> io::Result<(Child, ChildStdin)> {
     let mut child = question.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let watcher = child.stdin.take().ok_or_else(|| io::Error::other("it has no watcher"))?;
+    let watcher =
+        child.stdin.take().ok_or_else(|| io::Error::other("the program has no watcher"))?;
     Ok((child, watcher))
 }
 

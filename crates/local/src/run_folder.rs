@@ -1,7 +1,7 @@
 //! The directory of one control plane: data, certificates, kubeconfigs and logs.
 //!
-//! It goes when its control plane is stopped, unless a test failed. A run that was killed cannot
-//! tidy up, so the next one does: a directory whose lock is free has no owner any more.
+//! The directory is removed when its control plane is stopped, unless a test failed. A run that was killed cannot
+//! clean up, so the next run does: a directory whose lock is free has no owner any more.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::whole_file::check_name;
 /// The mark in a directory whose logs are kept for the user.
 const KEEP: &str = "keep";
 const LOCK: &str = "lock";
-/// How long the logs of a failed test are kept.
+/// The time for which the logs of a failed test are kept.
 const KEPT_FOR: Duration = Duration::from_hours(72);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -29,17 +29,17 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes a new directory, after removing those without an owner.
+    /// Creates a new directory, after removing directories without an owner.
     pub fn create() -> Result<Self> {
         let runs = environment::cache_folder()?.join("runs");
         check_name(&runs)?;
         fs::create_dir_all(&runs)
             .with_context(|| format!("failed to create {}", runs.display()))?;
-        // Held until the new directory has its own lock, or another run might clear it away between.
+        // Held until the new directory has its own lock. Otherwise, another run might remove the directory.
         let gate = File::create(runs.join(LOCK))?;
         gate.lock().with_context(|| format!("failed to lock {}", runs.display()))?;
         sweep(&runs)?;
-        // The time in it, because process ids come again and kept directories stay.
+        // The name contains the time, because process ids recur and kept directories stay.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", since.as_millis(), std::process::id());
@@ -66,7 +66,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// Says that the logs in this run's directory are to outlive the run, because a test failed.
+/// Marks the logs in this directory to be kept after the run, because a test failed.
 pub fn keep(folder: &Path) {
     let _ = File::create(folder.join(KEEP));
 }
@@ -79,7 +79,7 @@ fn sweep(runs: &Path) -> Result<()> {
     for entry in fs::read_dir(runs)? {
         let folder = entry?.path();
         if folder.is_dir() && has_no_owner(&folder) && !is_wanted(&folder) {
-            // Another user's directory, or one on a disk gone bad, must not fail every run.
+            // An unreadable directory, such as that of another user, must not fail every run.
             let _ = fs::remove_dir_all(&folder);
         }
     }
@@ -87,7 +87,7 @@ fn sweep(runs: &Path) -> Result<()> {
 }
 
 fn has_no_owner(folder: &Path) -> bool {
-    // A directory without a lock file was left by a run that was killed while it made it.
+    // A directory without a lock file was left by a run that was killed while creating it.
     File::open(folder.join(LOCK)).map_or(true, |lock| lock.try_lock().is_ok())
 }
 

@@ -1,4 +1,4 @@
-//! Atomic file writes: a crash leaves the old file or the new one. Also rejects directories whose path is not UTF-8:
+//! Atomic file writes: a crash leaves the old file or the new file. Also rejects directories whose path is not UTF-8:
 //! flags and files must contain it.
 
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Writes a file that only the user may read, and renames it to its name when it is complete.
+/// Writes a file that only the user may read, under a temporary name, and renames it when it is complete.
 pub fn write_whole(file: &Path, text: &str) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     tempfile::NamedTempFile::new_in(folder)
@@ -19,11 +19,11 @@ pub fn write_whole(file: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// An error for a directory whose name is not text: it is passed to programs in flags and files that must be.
+/// Fails for a directory whose path is not UTF-8, because flags and files of programs must contain the path.
 pub(crate) fn check_name(folder: &Path) -> Result<()> {
     ensure!(
         folder.to_str().is_some(),
-        "the name of the directory {} is not UTF-8: name another one",
+        "the name of the directory {} is not UTF-8: use another directory",
         folder.display()
     );
     Ok(())

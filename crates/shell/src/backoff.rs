@@ -1,10 +1,10 @@
-//! The delay before the next attempt: longer each time, with jitter.
+//! The backoff between attempts: longer each time, with jitter.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
-/// Pauses that double, up to a longest one, each randomly shortened by up to half, so that clients
+/// Delays that double, up to a maximum, each randomly shortened by up to half, so that clients
 /// that failed together do not retry together.
 #[derive(Debug)]
 pub struct Backoff {
@@ -13,11 +13,11 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Starts with about the first pause and never exceeds the longest. The seed determines the
+    /// Starts with about the first delay and never exceeds the maximum. The seed determines the
     /// jitter.
     #[must_use]
     pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
-        // Jitter adds up to the same amount again.
+        // Jitter adds at most the same amount again.
         let builder = ExponentialBuilder::new()
             .with_min_delay(first / 2)
             .with_max_delay(longest / 2)
@@ -27,9 +27,9 @@ impl Backoff {
         Self { builder, pauses: builder.build() }
     }
 
-    /// The pause after one more failure.
+    /// The delay after one more failure.
     pub fn next_pause(&mut self) -> Duration {
-        // There is always a next one: the number of retries is not limited.
+        // A next delay always exists: the number of retries is not limited.
         self.pauses.next().unwrap_or_default()
     }
 

@@ -1,8 +1,8 @@
-//! Limits how many writes are in flight and how fast they start, and decides which of the waiting ones go
+//! Limits the number of writes in flight and the rate of their start, and chooses the waiting writes that go
 //! first.
 //!
-//! At the top of the hour thousands of writes are due in the same second. Those that change capacity go before
-//! those that record it, and these before Events.
+//! At the top of the hour thousands of writes are due in the same second. Writes that change capacity go before
+//! writes that record the change, and these before Events.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ pub enum Urgency {
 impl Urgency {
     const ALL: [Self; 3] = [Self::Capacity, Self::Status, Self::Event];
 
-    /// Its name in the metrics.
+    /// The name of the purpose in the metrics.
     pub(crate) fn purpose(self) -> &'static str {
         match self {
             Self::Capacity => "capacity",
@@ -42,7 +42,7 @@ impl Urgency {
 /// The limits on writes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteLimits {
-    /// The most writes in flight at the same time.
+    /// The maximum number of writes in flight.
     pub at_once: usize,
     /// The writes that may start per second, sustained; `None` for unlimited.
     pub per_second: Option<f64>,
@@ -51,14 +51,14 @@ pub struct WriteLimits {
 }
 
 impl Default for WriteLimits {
-    /// Limits only the writes in flight: the API server has its own way of saying that it is
-    /// overloaded, and is retried later when it does.
+    /// Limits only the writes in flight: the API server itself reports that it is
+    /// overloaded, and the write is retried later.
     fn default() -> Self {
         Self { at_once: 32, per_second: None, burst: 1 }
     }
 }
 
-/// Gives out permits to write.
+/// Grants permits to write.
 #[derive(Clone)]
 pub struct WriteBudget {
     shared: Arc<BudgetInner>,
@@ -73,16 +73,16 @@ struct State {
     under_way: usize,
     tokens: f64,
     counted_at: Instant,
-    /// By urgency, then in order of arrival.
+    /// The waiting writes by urgency, then in order of arrival.
     waiting: BTreeMap<(Urgency, u64), oneshot::Sender<Permit>>,
     came: u64,
-    /// Whether a task is running that gives out permits when tokens become available.
+    /// Whether a task is running that grants permits when tokens become available.
     is_awaited: bool,
 }
 
-/// Permission for one write in flight. Dropping it returns the slot.
+/// Permission for one write in flight. Dropping the permit returns it.
 pub struct Permit {
-    /// `None` once there is nothing to return.
+    /// `None` after the return.
     place: Option<Arc<BudgetInner>>,
 }
 
@@ -112,7 +112,7 @@ impl WriteBudget {
                 state.waiting.insert(place, sender);
                 self.shared.give_out(&mut state);
             }
-            // The sender is only ever dropped after it has sent.
+            // The sender is dropped only after it has sent.
             if let Ok(permit) = receiver.await {
                 return permit;
             }
@@ -158,7 +158,7 @@ impl BudgetInner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives permits to waiting writes, as far as the limits allow.
+    /// Grants permits to waiting writes, as far as the limits allow.
     fn give_out(self: &Arc<Self>, state: &mut State) {
         self.count_tokens(state);
         while state.under_way < self.limits.at_once.max(1) && !state.waiting.is_empty() {
@@ -172,7 +172,7 @@ impl BudgetInner {
             let Some((_, sender)) = state.waiting.pop_first() else { return };
             state.under_way += 1;
             if let Err(mut unwanted) = sender.send(Permit { place: Some(Arc::clone(self)) }) {
-                // The waiter is gone.
+                // The waiting write was canceled.
                 unwanted.place = None;
                 state.under_way -= 1;
                 state.tokens += 1.0;
@@ -231,7 +231,7 @@ mod tests {
             let (budget, sender) = (budget.clone(), sender.clone());
             tokio::spawn(async move {
                 let _permit = budget.permit(urgency).await;
-                sender.send(urgency).expect("the receiver waits");
+                sender.send(urgency).expect("send to the waiting receiver");
             });
             tokio::task::yield_now().await;
         }
@@ -269,7 +269,7 @@ mod tests {
             drop(budget.permit(Urgency::Capacity).await);
         }
         let took = begin.elapsed().as_secs_f64();
-        assert!((took - 23.5).abs() < 0.2, "(1000 - 60) / 40 seconds, and it took {took}");
+        assert!((took - 23.5).abs() < 0.2, "(1000 - 60) / 40 seconds expected, {took} measured");
     }
 
     #[tokio::test(start_paused = true)]
@@ -282,9 +282,9 @@ mod tests {
         ];
         let short = Duration::from_secs(1);
         let fourth = tokio::time::timeout(short, budget.permit(Urgency::Capacity)).await;
-        assert!(fourth.is_err(), "there was no place");
+        assert!(fourth.is_err(), "no permit was free");
         drop(held);
-        // The abandoned one has not kept a slot.
+        // The abandoned write has kept no permit.
         for _ in 0..10 {
             drop(budget.permit(Urgency::Capacity).await);
         }

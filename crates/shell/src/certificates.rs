@@ -1,5 +1,5 @@
-//! Certificates that processes make themselves: a CA, a certificate that it signs for a server, and when each of them
-//! is renewed. Computes the desired certificates from the current ones and the time.
+//! Certificates that processes create themselves: a CA, a certificate that the CA signs for a server, and the time of
+//! their renewal. Computes the desired certificates from the current certificates and the time.
 //!
 //! A client trusts a server by the CAs in the client's configuration, which arrive there some time after they were
 //! published. So a new CA is published first, and signs nothing until it has been published for a while. The previous
@@ -21,11 +21,11 @@ use self::making::{Validity, has_names, is_signed_by, make_authority, make_certi
 pub struct Pair {
     /// The certificate.
     pub certificate: String,
-    /// Its key.
+    /// The key of the certificate.
     pub key: String,
 }
 
-/// Keys are not for logs.
+/// Omits the key, because keys must not appear in logs.
 impl std::fmt::Debug for Pair {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -38,24 +38,24 @@ impl std::fmt::Debug for Pair {
 /// The stored certificates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredCertificates {
-    /// The authority that signs.
+    /// The CA that signs.
     pub authority: Pair,
     /// The CA that signs next, published already.
     pub next: Option<Pair>,
     /// The certificate of the previous CA.
     pub previous: Option<String>,
-    /// The certificate of the server.
+    /// The serving certificate.
     pub serving: Pair,
 }
 
 /// The requirements on the certificates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CertificateRequirements {
-    /// The names and addresses by which the server is called.
+    /// The names and addresses of the server.
     pub names: Vec<String>,
-    /// The lifetime of a certificate of the server. It is renewed when a third of that is left.
+    /// The lifetime of a serving certificate. A certificate is renewed when a third of its lifetime is left.
     pub lifetime: SignedDuration,
-    /// The way in which clients come to trust its authority.
+    /// The way in which clients learn to trust the CA.
     pub publishing: Publishing,
 }
 
@@ -64,29 +64,29 @@ pub struct CertificateRequirements {
 pub struct Configurations {
     /// The `ValidatingWebhookConfiguration`, which must exist.
     pub validating: String,
-    /// The `MutatingWebhookConfiguration`. Validating requests get responses also while it cannot be written.
+    /// The `MutatingWebhookConfiguration`. Validating requests get responses even if this object cannot be written.
     pub mutating: Option<String>,
 }
 
-/// The way in which clients come to trust an authority.
+/// The way in which clients receive the CA that they trust.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Publishing {
-    /// The controller writes it into these objects, so it is replaced now and then.
+    /// The controller writes the CA into these objects, so the CA is replaced regularly.
     Into(Configurations),
-    /// An administrator copies it there, so it lasts.
+    /// An administrator copies the CA, so it has a long lifetime.
     ByHand,
 }
 
-/// The lifetime of an authority, in lifetimes of a server's certificate.
+/// The lifetime of a CA, in lifetimes of a serving certificate.
 const LIVES_OF_AN_AUTHORITY: i32 = 4;
 
-/// An authority that an administrator copies lasts for ten years.
+/// The lifetime of a CA that an administrator copies: ten years.
 const LIFE_OF_A_COPIED_AUTHORITY: SignedDuration = SignedDuration::from_hours(24 * 3652);
 
-/// The rest of its lifetime at which the next authority is made, in the same unit.
+/// The remaining lifetime of a CA at which the next CA is created, in the same unit.
 const LIVES_LEFT_AT_THE_NEXT: i32 = 2;
 
-/// A new authority signs when it has been published for this part of a certificate's life.
+/// A new CA signs after it has been published for this fraction of the lifetime of a serving certificate.
 const PART_TO_SETTLE: i32 = 10;
 
 impl CertificateRequirements {
@@ -103,13 +103,13 @@ impl CertificateRequirements {
         let Some(kept) = authority else {
             let authority = make_authority(now, self.authority_lifetime())?;
             let serving = make_certificate(&authority, self, now)?;
-            // Others may still show a certificate of the CA that can no longer sign.
+            // Other replicas may still serve a certificate of the CA that can no longer sign.
             let previous = kept.map(|kept| kept.authority.certificate.clone()).filter(holds);
             return Ok(Some(StoredCertificates { authority, next: None, previous, serving }));
         };
         let mut renewed = kept.clone();
         renewed.previous = renewed.previous.filter(holds);
-        // A copied bundle does not contain the next authority.
+        // A copied bundle does not contain the next CA.
         let is_copied = self.publishing == Publishing::ByHand;
         renewed.next = renewed.next.filter(|next| !is_copied && self.can_sign(next, now));
         let remaining = Validity::from_pem(&renewed.authority.certificate)?.remaining(now);
@@ -131,7 +131,7 @@ impl CertificateRequirements {
         Ok((renewed != *kept).then_some(renewed))
     }
 
-    /// The interval of the checks for renewal: a few times before a new authority signs.
+    /// The interval of the checks for renewal, short enough for a few checks before a new CA signs.
     #[must_use]
     pub fn interval(&self) -> SignedDuration {
         (self.lifetime / (PART_TO_SETTLE * 3))
@@ -145,7 +145,7 @@ impl CertificateRequirements {
         }
     }
 
-    /// The instant at which the certificate expires, or an administrator must copy another authority.
+    /// The instant at which the certificate expires, or an administrator must copy another CA.
     fn holds_until(&self, kept: &StoredCertificates) -> Result<Timestamp, CertificateError> {
         let until = Validity::from_pem(&kept.serving.certificate)?.until();
         if matches!(self.publishing, Publishing::Into(..)) {
@@ -155,14 +155,14 @@ impl CertificateRequirements {
         Ok(until.min(signs.saturating_sub(self.lifetime).unwrap_or(signs)))
     }
 
-    /// Whether an authority can sign a certificate that lasts as long as it should.
+    /// Whether a CA is valid long enough to sign a certificate with the full lifetime.
     fn can_sign(&self, authority: &Pair, now: Timestamp) -> bool {
         let lasts = || Validity::from_pem(&authority.certificate);
         making::belong_together(authority)
             && lasts().is_ok_and(|it| it.holds_at(now) && it.remaining(now) > self.lifetime)
     }
 
-    /// Whether the server's certificate can go on to be shown.
+    /// Whether the serving certificate can stay in use.
     fn serves(&self, kept: &StoredCertificates, now: Timestamp) -> bool {
         let serving = &kept.serving;
         let lasts = Validity::from_pem(&serving.certificate);
@@ -174,7 +174,7 @@ impl CertificateRequirements {
 }
 
 impl StoredCertificates {
-    /// The certificates of all authorities to trust, as PEM.
+    /// The certificates of all trusted CAs, as PEM.
     #[must_use]
     pub fn bundle(&self) -> String {
         let next = self.next.as_ref().map(|next| next.certificate.as_str());

@@ -1,6 +1,6 @@
 //! The client: its cluster, its credentials, and the timeouts of its requests.
 //!
-//! It does not retry by itself: writers must check the lease before another attempt, and watchers have a
+//! The client does not retry by itself: writers must check the Lease before another attempt, and watchers have a
 //! backoff of their own.
 
 mod kubeconfig;
@@ -20,8 +20,8 @@ pub use kubeconfig::{UnusableKubeconfig, configuration_of};
 pub use proxy::ProxyError;
 pub use read_once::ReadOnce;
 
-/// The options that select a cluster. By default, `KUBECONFIG` or `~/.kube/config` selects it; without them, it is the
-/// cluster that the process runs in.
+/// The options that select a cluster. By default, `KUBECONFIG` or `~/.kube/config` selects it; without them, the
+/// client uses the cluster that the process runs in.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     /// A kubeconfig file to use instead of the usual ones.
@@ -30,19 +30,19 @@ pub struct ClientOptions {
     pub context: Option<String>,
 }
 
-/// The reason that there is no client. Causes are included here as far as people need them: those of the
+/// The reason that no client can be created. Causes are included as far as users need them: the causes of the
 /// library repeat themselves at every level, and do not name their file.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The kubeconfig cannot be used.
     #[error("failed to use the kubeconfig {files}: {cause}")]
     Kubeconfig {
-        /// Its path; several paths if several files are read as one.
+        /// The path of the kubeconfig; several paths if several files are merged.
         files: String,
-        /// The cause.
+        /// The cause of the failure.
         cause: String,
     },
-    /// There is neither a kubeconfig nor a cluster around us.
+    /// Neither a kubeconfig nor an in-cluster configuration exists.
     #[error("failed to find a cluster: no kubeconfig at {files}, and not running in a pod")]
     Nowhere {
         /// The paths that were searched.
@@ -53,38 +53,38 @@ pub enum ClientError {
     Unusable {
         /// The address of the API server.
         server: String,
-        /// The cause.
+        /// The cause of the failure.
         cause: String,
     },
 }
 
-/// A client, and what it was made from.
+/// A client with its configuration.
 #[derive(Clone)]
 pub struct Connection {
-    /// Talks to the API server.
+    /// The client of the API server.
     pub client: Client,
     /// The default namespace.
     pub namespace: String,
     /// The address of the API server, for messages.
     pub server: String,
-    /// The files that the client has read and does not read again.
+    /// The files that the client read once, at its creation.
     pub read_once: ReadOnce,
 }
 
-/// Waiting longer for a connection is useless; another address or another attempt is not.
+/// The timeout of a connection: a retry or another address is more useful than a longer wait.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// See [`crate::following`], which checks a silent watch sooner.
+/// The timeout of a silent connection. [`crate::following`] checks a silent watch sooner.
 const READ_TIMEOUT: Duration = Duration::from_secs(150);
 
 /// The name of our requests in an audit log.
 pub(crate) const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
 
-/// Makes a client. Nothing is sent yet.
+/// Creates a client without sending a request.
 pub fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
     let (mut config, read_once) = configuration(options)?;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // A connection that is silent for so long is dead.
+    // A connection that is silent for this long is dead.
     config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
     config.default_retry = false;
@@ -163,7 +163,7 @@ fn cause_of(error: &UnusableKubeconfig, contexts: &[String]) -> String {
     match error {
         KubeconfigError::ReadConfig(error, _) => error.to_string(),
         KubeconfigError::Parse(error) => {
-            // The lines that follow show a part of the file, which may hold a secret.
+            // The following lines quote a part of the file, which may contain a secret.
             let error = error.to_string();
             let first = error.lines().next().unwrap_or_default();
             format!("not a valid kubeconfig: {}", first.trim_start_matches("error: "))

@@ -1,6 +1,6 @@
 //! The clock that policies follow.
 //!
-//! The clock is passed in, so that a test can choose the time. Leases have a clock of their own, see
+//! The clock is injected, so that a test can choose the time. Leases use another clock, see
 //! [`crate::monotonic`].
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use almanac_api::policy_clock::PolicyClock;
 use jiff::Timestamp;
 
-/// The wall clock may be set during a sleep, so it is checked again after this long.
+/// The maximum length of a sleep: the wall clock may be set during a sleep, so it is checked again.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The precision of timers.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
@@ -35,13 +35,13 @@ impl Clock {
         Self { source: Arc::new(source), setting: PolicyClock::REAL }
     }
 
-    /// The present.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.setting.shown_at(self.real_now())
     }
 
-    /// The present by the clock of the machine and the API server.
+    /// The current time by the clock of the machine and the API server.
     #[must_use]
     pub fn real_now(&self) -> Timestamp {
         (self.source)()
@@ -61,7 +61,7 @@ impl Clock {
             if remaining.is_zero() {
                 return;
             }
-            // Never less than a timer can wait for, or the loop would spin.
+            // At least the precision of timers, or the loop would spin.
             let remaining = (remaining / self.setting.rate()).max(SHORTEST_SLEEP);
             tokio::time::sleep(remaining.min(RECHECK_INTERVAL)).await;
         }
@@ -87,29 +87,29 @@ mod tests {
         let shown = Arc::new(AtomicI64::new(0));
         let read = Arc::clone(&shown);
         let source =
-            move || Timestamp::from_second(read.load(Ordering::SeqCst)).expect("it is in range");
+            move || Timestamp::from_second(read.load(Ordering::SeqCst)).expect("an instant");
         (Clock::from_fn(source), shown)
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_sleeper_wakes_soon_after_the_clock_was_set_past_its_instant() {
         let (clock, shown) = settable();
-        let an_hour = Timestamp::from_second(3600).expect("it is in range");
+        let an_hour = Timestamp::from_second(3600).expect("an instant");
         let sleeper = tokio::spawn(async move { clock.sleep_until(an_hour).await });
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert!(!sleeper.is_finished());
         shown.store(3601, Ordering::SeqCst);
         tokio::time::timeout(Duration::from_secs(2), sleeper)
             .await
-            .expect("it wakes")
-            .expect("whole");
+            .expect("the sleep ends in time")
+            .expect("the task does not panic");
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_instant_that_has_passed_is_not_waited_for() {
         let (clock, _) = settable();
         for second in [0, -1, -3600] {
-            let at = Timestamp::from_second(second).expect("it is in range");
+            let at = Timestamp::from_second(second).expect("an instant");
             assert!(clock.sleep_until(at).now_or_never().is_some(), "waited for {at}");
         }
     }
@@ -120,7 +120,7 @@ mod tests {
         let source = move || Timestamp::UNIX_EPOCH + started.elapsed();
         let setting = PolicyClock::REAL.faster(Timestamp::UNIX_EPOCH, 60);
         let clock = Clock { source: Arc::new(source), setting };
-        let at = Timestamp::from_second(90).expect("it is in range");
+        let at = Timestamp::from_second(90).expect("an instant");
         clock.sleep_until(at).await;
         assert!(clock.now() >= at, "woken early, at {}", clock.now());
         let slept = started.elapsed();

@@ -1,4 +1,4 @@
-//! Metrics and health over HTTP: the responses. How connections are served, and how many, is in `listener`.
+//! Metrics and health over HTTP: the responses. `listener` accepts and limits the connections.
 //!
 //! `/metrics` is evaluated at the time of the scrape. `/healthz` fails when the process is stuck and should be
 //! restarted; `/readyz` fails while something it needs is missing.
@@ -24,7 +24,7 @@ use crate::monotonic::Monotonic;
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A process without a heartbeat for this long is stuck.
+/// The time without a heartbeat after which a process is stuck.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The health of a process.
@@ -36,7 +36,7 @@ pub struct Health {
 struct HealthInner {
     /// The clock that times heartbeats.
     clock: Monotonic,
-    /// The object that the process is still waiting for; `None` when everything is there.
+    /// The object that the process is still waiting for; `None` when the process is ready.
     awaited: Mutex<Option<String>>,
     /// The last heartbeat, in milliseconds of the monotonic clock; 0 when none is expected.
     alive_at: AtomicU64,
@@ -64,7 +64,7 @@ impl Heartbeat {
 }
 
 impl HealthInner {
-    /// The current time; never 0, which means that no heartbeat is expected.
+    /// The current time in milliseconds, but never 0: 0 means that no heartbeat is expected.
     fn milliseconds(&self) -> u64 {
         u64::try_from(self.clock.now().as_millis()).unwrap_or(u64::MAX).max(1)
     }
@@ -90,7 +90,7 @@ impl Health {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Sets what this process is still waiting for before it can do its work.
+    /// Sets the object that this process is waiting for before it can work.
     pub fn set_waiting_for(&self, what: impl Into<String>) {
         self.set(Some(what.into()));
     }
@@ -120,7 +120,7 @@ impl Health {
         })
     }
 
-    /// A heartbeat, expected from its first beat on.
+    /// Creates a heartbeat, which is expected from its first beat on.
     #[must_use]
     pub fn heartbeat(&self) -> Heartbeat {
         Heartbeat { health: self.clone(), life: self.inner.life.load(Ordering::SeqCst) }

@@ -1,4 +1,4 @@
-//! Events, as at the end of `kubectl describe`.
+//! Kubernetes Events, as at the end of `kubectl describe`.
 //!
 //! Events are informational, and nothing depends on them. So they wait behind all other writes in a bounded
 //! queue, and the excess is counted and dropped. Repetitions are counted in the same series.
@@ -24,52 +24,52 @@ use series::RecentSeries;
 /// The object that an Event is about.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ObjectReference {
-    /// Such as `autoscaling.karmada.io/v1alpha1`.
+    /// The API version, such as `autoscaling.karmada.io/v1alpha1`.
     pub api_version: String,
-    /// The kind.
+    /// The kind of the object.
     pub kind: &'static str,
-    /// The namespace.
+    /// The namespace of the object.
     pub namespace: String,
-    /// The name.
+    /// The name of the object.
     pub name: String,
     /// The object's UID, by which `kubectl describe` finds its Events.
     pub uid: String,
 }
 
-/// One Event. Equal ones in quick succession are written as one, which counts them; so a note does not repeat
-/// what the Event has anyway, above all its time.
+/// One Event. Equal Events in quick succession are written as one Event with a count; so a note does not repeat
+/// other fields of the Event, such as its time.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
-    /// The object it is about.
+    /// The object that the Event is about.
     pub regarding: ObjectReference,
-    /// Whether it needs attention.
+    /// Whether the Event needs attention.
     pub is_warning: bool,
     /// The Event reason, as one word: `ScaledByRule`.
     pub reason: &'static str,
     /// The action, as one word: `Scale`.
     pub action: &'static str,
-    /// The whole sentence.
+    /// The full sentence.
     pub note: String,
 }
 
-/// An Event, and when it was queued.
+/// An Event with the time at which it was queued.
 struct QueuedEvent {
     event: Event,
     at: Timestamp,
-    /// Its own name, where it is reported by several processes and meant to be there once.
+    /// A fixed name, if several processes report the Event and it must exist once.
     name: Option<String>,
 }
 
-/// The longest note that the API accepts.
+/// The maximum length of a note in the API.
 const MAX_NOTE_LENGTH: usize = 1024;
 /// The limits on written and on waiting Events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EventPace {
-    /// The length of each queue. Warnings have their own, so that thousands of normal Events do not
+    /// The length of each queue. Warnings have a queue of their own, so that thousands of normal Events do not
     /// crowd them out.
     pub waiting: usize,
     /// The Events per second, sustained. When many objects report the same in one minute, not
-    /// every one is worth a request at once.
+    /// every Event is worth an immediate request.
     pub per_second: f64,
     /// The Events that are written immediately after a quiet time.
     pub burst: u32,
@@ -81,7 +81,7 @@ impl Default for EventPace {
     }
 }
 
-/// A namespace that is being deleted is not retried for this long: it may have thousands of Events,
+/// The time without retries for a namespace that is being deleted: it may have thousands of Events,
 /// and other namespaces are waiting for theirs.
 const TERMINATING_NAMESPACE_TTL: Duration = Duration::from_secs(30);
 
@@ -93,7 +93,7 @@ pub struct EventLog {
     left_out: Counter,
 }
 
-/// Counts of Events.
+/// The metrics of Events.
 #[derive(Clone, Debug, Default)]
 pub struct EventMetrics {
     left_out: Counter,
@@ -114,7 +114,7 @@ impl EventLog {
         Self::with_pace(writer, identity, metrics, EventPace::default())
     }
 
-    /// The same at another pace.
+    /// A log with other limits.
     #[must_use]
     pub fn with_pace(
         writer: Writer,
@@ -136,8 +136,8 @@ impl EventLog {
         self.queue(event, None);
     }
 
-    /// The same for an Event that many processes report, each of them for itself. Only the first one writes it, until
-    /// the case changes: `about` distinguishes one case from the next, as the version of the object does.
+    /// Queues an Event that many processes report. Only the first process writes it, until
+    /// the case changes: `about` identifies the case, such as the version of the object.
     pub fn emit_once(&self, event: Event, about: &str) {
         let mut hasher = DefaultHasher::new();
         (&event.regarding.uid, event.reason, &event.note, about).hash(&mut hasher);
@@ -149,7 +149,7 @@ impl EventLog {
     fn queue(&self, mut event: Event, name: Option<String>) {
         event.note.truncate(cut(&event.note, MAX_NOTE_LENGTH).len());
         let sender = if event.is_warning { &self.warnings } else { &self.others };
-        // It may wait for a long time, and users read an Event's time as that of its cause.
+        // An Event may wait for a long time, and users read its time as that of its cause.
         if sender.try_send(QueuedEvent { event, at: Timestamp::now(), name }).is_err() {
             self.left_out.inc();
         }
@@ -167,7 +167,7 @@ pub struct EventLogWriter {
 }
 
 impl EventLogWriter {
-    /// Writes until every sender is gone and every queued Event is written.
+    /// Writes until every sender is dropped and every queued Event is written.
     pub async fn run(mut self) {
         let EventPace { per_second, burst, .. } = self.pace;
         let limits = WriteLimits { at_once: 1, per_second: Some(per_second), burst };
@@ -184,7 +184,7 @@ impl EventLogWriter {
             drop(pace.permit(Urgency::Event).await);
             match self.write(queued, &mut recent).await {
                 Ok(()) => continue,
-                // The term is about to end, and this with it.
+                // The term is about to end, and the writer with it.
                 Err(WriteError::Fenced(_)) => {}
                 Err(WriteError::Refused(refusal)) if refusal.is_namespace_terminating() => {
                     ending.insert(namespace, Instant::now());
@@ -216,7 +216,7 @@ impl EventLogWriter {
             let series = json!({ "count": count, "lastObservedTime": micro_time(at) });
             let place = ObjectPath { collection: &collection, name };
             match self.writer.patch_event(place, &json!({ "series": series })).await {
-                // The cluster keeps Events only for a while, and anyone may delete them.
+                // The cluster keeps Events for a limited time, and any client may delete them.
                 Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {}
                 written => return written,
             }
@@ -243,7 +243,7 @@ impl EventLogWriter {
 }
 
 impl Drop for EventLogWriter {
-    /// Queued Events are counted as left out, and never written.
+    /// Counts the queued Events as dropped, because they are never written.
     fn drop(&mut self) {
         let waiting = self.warnings.len() + self.others.len();
         self.left_out.inc_by(u64::try_from(waiting).unwrap_or(u64::MAX));

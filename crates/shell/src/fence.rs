@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::monotonic::Monotonic;
 
-/// States until when its holder may write. All copies close together, and a closed fence stays closed: a holder that
+/// The time limit for writes of its holder. All copies close together, and a closed fence stays closed: a holder that
 /// has found it closed never writes again.
 #[derive(Clone, Debug)]
 pub struct Fence {
     clock: Monotonic,
-    /// In nanoseconds of the monotonic clock.
+    /// The deadline, in nanoseconds of the monotonic clock.
     open_until: Arc<AtomicU64>,
 }
 
@@ -30,13 +30,13 @@ impl Fence {
         Self { clock, open_until: Arc::new(AtomicU64::new(FOREVER)) }
     }
 
-    /// A fence that is open until then, by this clock.
+    /// A fence that is open until a deadline, by this clock.
     #[must_use]
     pub fn open_until(clock: Monotonic, until: Duration) -> Self {
         Self { clock, open_until: Arc::new(AtomicU64::new(nanoseconds(until))) }
     }
 
-    /// Extends it. Fails if it has already closed.
+    /// Extends the deadline. Fails if the fence has already closed.
     pub fn extend(&self, until: Duration) -> Result<(), Fenced> {
         let now = nanoseconds(self.clock.now());
         let longer =
@@ -45,12 +45,12 @@ impl Fence {
         extended.map(|_| ()).map_err(|_| Fenced)
     }
 
-    /// Closes it.
+    /// Closes the fence.
     pub fn shut(&self) {
         self.open_until.store(0, Ordering::SeqCst);
     }
 
-    /// The time for which it remains open.
+    /// The remaining time until the fence closes.
     pub fn check(&self) -> Result<Duration, Fenced> {
         let now = nanoseconds(self.clock.now());
         let open_until = self.open_until.load(Ordering::SeqCst);
@@ -60,13 +60,13 @@ impl Fence {
         if open_until > now {
             return Ok(Duration::from_nanos(open_until - now));
         }
-        // An extension at this very moment is either too late or takes effect for all copies.
+        // A concurrent extension is either too late or takes effect for all copies.
         let shut =
             self.open_until.compare_exchange(open_until, 0, Ordering::SeqCst, Ordering::SeqCst);
         if shut.is_ok() { Err(Fenced) } else { self.check() }
     }
 
-    /// Whether it is open.
+    /// Whether the fence is open.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.check().is_ok()
@@ -85,7 +85,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// A clock, and what it shows.
+    /// A clock, and the handle to set its time.
     fn clock() -> (Monotonic, Arc<AtomicU64>) {
         let shown = Arc::new(AtomicU64::new(100));
         let read = Arc::clone(&shown);
@@ -98,7 +98,7 @@ mod tests {
         let fence = Fence::open_until(clock, at(110));
         assert_eq!(fence.check(), Ok(at(10)));
         assert_eq!(fence.extend(at(120)), Ok(()));
-        assert_eq!(fence.extend(at(115)), Ok(()), "it is open for longer already");
+        assert_eq!(fence.extend(at(115)), Ok(()), "the deadline is later already");
         shown.store(119, Ordering::SeqCst);
         assert_eq!(fence.check(), Ok(at(1)));
         shown.store(120, Ordering::SeqCst);

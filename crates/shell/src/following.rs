@@ -4,8 +4,8 @@
 //! those that it needs. Objects are not parsed into types here: one malformed object must not hide the others.
 //! `reading` leaves out unreadable parts, and `unread` counts and logs them.
 //!
-//! Silence is never taken as a sign of health. Every request has a timeout, a watch that stays silent is
-//! verified, and the time since the last response about a kind can be queried at any time.
+//! Silence is not a sign of health. Every request has a timeout, a silent watch is
+//! verified, and the time since the last response about a kind is available at any time.
 
 mod deliveries;
 mod lines;
@@ -36,22 +36,22 @@ pub use watch_age::{Need, WatchAge, WatchAges};
 
 /// Receives the objects of a kind.
 pub trait Follower: Send {
-    /// The version of the list that begins next: later changes are not in it.
+    /// The version of the next list, which does not contain later changes.
     fn listing_at(&mut self, _version: &str) {}
 
-    /// A list begins: all objects follow.
+    /// A list starts: all objects follow.
     fn begin_list(&mut self);
 
-    /// An object is there, or has changed.
+    /// An object exists, or has changed.
     fn upsert(&mut self, object: DynamicObject);
 
-    /// An object is gone.
+    /// An object was deleted.
     fn delete(&mut self, object: DynamicObject);
 
-    /// The list is complete. Selected objects that were known before and are not in it are gone.
+    /// The list is complete. Selected objects that were known before and are not in the list were deleted.
     fn list_complete(&mut self);
 
-    /// The kind can currently not be watched; it is retried later.
+    /// The kind can currently not be watched; the watch is retried later.
     fn failed(&mut self, why: &WatchFailure);
 
     /// Whether objects should be delivered again although they have not changed. Called at the end of each watch,
@@ -71,18 +71,18 @@ pub trait Follower: Send {
 /// The reason that a kind cannot be watched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WatchFailure {
-    /// Whether the cluster does not have the kind.
+    /// Whether the cluster lacks the kind.
     pub is_absent: bool,
     /// Whether the permission is missing.
     pub is_forbidden: bool,
-    /// The response.
+    /// The message of the response.
     pub reason: String,
 }
 
-/// A watch that has not ended this long after its end is dead.
+/// A watch that is still open this long after its timeout is dead.
 const WATCH_GRACE: Duration = Duration::from_secs(10);
 
-/// The longest silence of a watch that is trusted, without even the bookmark that an API server sends every
+/// The maximum trusted silence of a watch. An API server sends at least a bookmark every
 /// minute.
 const MAX_SILENCE: Duration = Duration::from_secs(130);
 
@@ -137,7 +137,7 @@ pub async fn follow_selected(
     let mut is_withheld = false;
     loop {
         let begun = Instant::now();
-        // Lists may succeed while watches fail; they must not follow each other without a delay.
+        // Lists may succeed while watches fail; lists must not follow each other without a delay.
         let is_watch = matches!(next, Next::WatchFrom(_));
         let step = match next {
             Next::List => following.list().await,
@@ -147,7 +147,7 @@ pub async fn follow_selected(
             Ok(Next::WatchFrom(version)) => {
                 if is_watch {
                     pauses.reset();
-                    // A list may be allowed where the watch after it is not.
+                    // A list may be permitted while the watch after it is forbidden.
                     is_withheld = false;
                     refused.reset();
                 }
@@ -179,20 +179,20 @@ pub async fn follow_selected(
     }
 }
 
-/// The next step.
+/// The next step of a watch.
 enum Next {
     List,
     WatchFrom(String),
 }
 
-/// The reason for the failure, and the request after the delay.
+/// A failure: its reason, and the request after the delay.
 struct Failure {
     unseen: WatchFailure,
     next: Next,
 }
 
 impl Failure {
-    /// Whether waiting is not likely to help.
+    /// Whether a retry is unlikely to help.
     fn is_withheld(&self) -> bool {
         self.unseen.is_forbidden || self.unseen.is_absent
     }
@@ -213,7 +213,7 @@ impl Failure {
             reason: crate::writer::summarize(error),
         };
         // After a rejection the watch cannot resume: the version may have expired, or may never have
-        // existed. A server that is merely busy or unreachable may still know it.
+        // existed. A busy or unreachable server may still have the version.
         let next = if matches!(code, 0 | 429 | 503) { next } else { Next::List };
         Self { unseen, next }
     }
@@ -230,9 +230,9 @@ struct Following<'a, F> {
     kind: &'a str,
     selection: &'a Selection,
     watch_age: WatchAge,
-    /// The newest version that was delivered.
+    /// The newest delivered version.
     newest: u64,
-    /// Whether the cache of the API server did not have that version at the last request.
+    /// Whether the cache of the API server lacked that version at the last request.
     is_cache_behind: bool,
     unread: UnreadObjects,
     follower: &'a mut F,
@@ -249,7 +249,7 @@ impl<F: Follower> Following<'_, F> {
     async fn list_pages(&mut self) -> Result<Next, Failure> {
         let collection = self.api.resource_url().to_owned();
         let known = self.newest.to_string();
-        // Versions may also have gone back, which only the latest list shows.
+        // Versions may also have gone back. Only a list at the latest version shows that.
         let cached_since =
             (self.selection.from_cache && !self.is_cache_behind).then_some(known.as_str());
         let mut pages = Pages::new(self.client.clone(), collection, self.selection, cached_since);
@@ -295,7 +295,7 @@ impl<F: Follower> Following<'_, F> {
         Ok(version.map_or(Next::List, Next::WatchFrom))
     }
 
-    /// Delivers the changes after a version, for as long as a watch lasts.
+    /// Delivers the changes after a version, until the watch ends.
     async fn watch(&mut self, mut version: String) -> Result<Next, Failure> {
         let lasting = self.selection.lasting;
         let begun = Instant::now();
@@ -332,7 +332,7 @@ impl<F: Follower> Following<'_, F> {
                 }
                 // The connection ended in the middle of a line.
                 Err(error) if error.is_eof() => break,
-                // The same would be delivered again. A list shows the current objects.
+                // A new watch would deliver the same error again. A list has the current objects.
                 Err(error) => {
                     return Err(Failure::from_error(&kube::Error::SerdeError(error), Next::List));
                 }
@@ -368,7 +368,7 @@ impl<F: Follower> Following<'_, F> {
         Ok(Next::WatchFrom(version))
     }
 
-    /// The object that has changed, whether it is gone, and the version of that.
+    /// The changed object, whether it was deleted, and the version of the change.
     fn taken_in(&mut self, change: Change) -> (Option<DynamicObject>, bool, String) {
         let (read, is_gone) = match change {
             Change::Present(read) => (read, false),
@@ -381,14 +381,14 @@ impl<F: Follower> Following<'_, F> {
         (object, is_gone, version.unwrap_or_default())
     }
 
-    /// A watch has delivered nothing, not even a bookmark. Either nothing has happened, or versions
-    /// have gone back and it waits for one that will not come for a long time.
+    /// Verifies a watch that has delivered nothing, not even a bookmark. Either nothing has happened, or versions
+    /// have gone back and the watch waits for a version that is far in the future.
     async fn check(&mut self, version: String) -> Result<Next, Failure> {
         let begun = Instant::now();
         let collection = self.api.resource_url().to_owned();
         let cached_since = self.selection.from_cache.then_some("0");
         let pages = Pages::new(self.client.clone(), collection, self.selection, cached_since);
-        let mut pages = pages.of_one();
+        let mut pages = pages.with_single_objects();
         match timeout(LIST_TIMEOUT, pages.fetch_next()).await {
             Ok(Ok(page)) => {
                 let now = page.map(|page| page.version).unwrap_or_default();
@@ -416,20 +416,20 @@ impl<F: Follower> Following<'_, F> {
         self.follower.failed(unseen);
     }
 
-    /// Whether a version is older than the newest delivered one. Watches deliver versions in order, and lists are
-    /// requested at the latest version or at no older one than that. Only the check of a silent watch may
-    /// find the cache of another API server behind, which costs another list.
+    /// Whether a version is older than the newest delivered version. Watches deliver versions in order, and lists are
+    /// requested at the latest version, or at least at the delivered version. Only the check of a silent watch may
+    /// read an outdated cache of another API server, which costs another list.
     fn has_gone_back(&self, version: &str) -> bool {
         number(version).is_some_and(|version| version < self.newest)
     }
 }
 
-/// A server that ends watches at once is retried with a delay.
+/// Delays the retry at a server that ends watches immediately.
 async fn pause_after(begun: Instant) {
     tokio::time::sleep_until(begun + INITIAL_BACKOFF).await;
 }
 
-/// Versions are growing numbers. Should that ever change, none counts as older than another.
+/// Compares versions as growing numbers. If they are not numbers, no version counts as older.
 fn number(version: &str) -> Option<u64> {
     version.parse().ok()
 }

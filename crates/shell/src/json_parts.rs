@@ -1,14 +1,14 @@
-//! Splits JSON into slices that can be parsed separately. Nothing is copied.
+//! Splits JSON into slices that can be parsed separately, without copies.
 //!
 //! The feature `raw_value` of `serde_json` does the same, and must stay off: with it, `Value` replaces an object whose first
-//! key is `$serde_json::private::RawValue` by the text in it, and users can write that key.
+//! key is `$serde_json::private::RawValue` by the JSON in its string, and users can write that key.
 
 use std::borrow::Cow;
 
 use serde::de::{Deserialize, Error as _, IgnoredAny};
 use serde_json::{Deserializer, Error, Result};
 
-/// The fields of an object, each with its text.
+/// The fields of an object, each with its JSON.
 pub(crate) fn fields(text: &str) -> Result<Vec<(Cow<'_, str>, &str)>> {
     let mut parts = Parts { text, at: 0 };
     let mut fields = Vec::new();
@@ -23,7 +23,7 @@ pub(crate) fn fields(text: &str) -> Result<Vec<(Cow<'_, str>, &str)>> {
     Ok(fields)
 }
 
-/// The text of each item of a list.
+/// The JSON of each item of a list.
 pub(crate) fn items(text: &str) -> Result<Vec<&str>> {
     let mut parts = Parts { text, at: 0 };
     let mut items = Vec::new();
@@ -44,7 +44,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The next value and its text.
+    /// Parses the next value, and returns it with its JSON.
     fn next<T: Deserialize<'a>>(&mut self) -> Result<(T, &'a str)> {
         let rest = self.rest();
         let mut stream = Deserializer::from_str(rest).into_iter::<T>();
@@ -110,21 +110,24 @@ mod tests {
     #[test]
     fn an_object_and_a_list_are_split_without_changes() {
         let text = " {\"a\" : 1 ,\n\"b\\u0063\":[ true, {\"d\": \"}\"} ], \"\": \"\\\"\"} ";
-        let read = fields(text).expect("it is an object");
+        let read = fields(text).expect("an object");
         let read: Vec<(&str, &str)> = read.iter().map(|(name, value)| (&**name, *value)).collect();
         assert_eq!(read, [("a", "1"), ("bc", "[ true, {\"d\": \"}\"} ]"), ("", "\"\\\"\"")]);
         assert_eq!(items(read[1].1).expect("a list"), ["true", "{\"d\": \"}\"}"]);
-        assert!(fields("{}").expect("it is empty").is_empty());
-        assert!(items(" [ ] ").expect("it is empty").is_empty());
+        assert!(fields("{}").expect("an empty value").is_empty());
+        assert!(items(" [ ] ").expect("an empty value").is_empty());
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert_eq!(items(&format!("[{deep},1]")).expect("it is not read"), [&*deep, "1"]);
+        assert_eq!(
+            items(&format!("[{deep},1]")).expect("an item that is not parsed"),
+            [&*deep, "1"]
+        );
     }
 
     #[test]
     fn an_early_end_and_malformed_json_are_errors() {
         let whole = r#"{"a":[1,{"b":"c"}],"d":null}"#;
         for end in 0..whole.len() {
-            let error = fields(&whole[..end]).expect_err("it is cut");
+            let error = fields(&whole[..end]).expect_err("the JSON is cut off");
             assert!(error.is_eof(), "{}: {error}", &whole[..end]);
         }
         for wrong in [
@@ -147,7 +150,7 @@ mod tests {
     #[test]
     fn a_key_has_no_special_meaning() {
         let object = json!({ "$serde_json::private::RawValue": "{\"replicas\":5}" });
-        let read: Value = serde_json::from_str(&object.to_string()).expect("it is JSON");
+        let read: Value = serde_json::from_str(&object.to_string()).expect("valid JSON");
         assert_eq!(read, object);
     }
 }

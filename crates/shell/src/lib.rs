@@ -11,12 +11,12 @@
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
 //! | [`server`] | requests of other programs over HTTP, answered or forwarded |
-//! | [`certificates`] | certificates that processes make, keep and renew themselves |
+//! | [`certificates`] | certificates that processes create, store and renew themselves |
 //! | [`prometheus`] | queries to a Prometheus, and the problems of their responses |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
-//! | [`log`] | one line per event, for machines or for people |
+//! | [`log`] | one line per event, for machines or for users |
 //! | [`shutdown`] | a signal, and a token for everything that waits for it |
-//! | [`backoff`] | the wait before the next attempt |
+//! | [`backoff`] | the delay before the next attempt |
 //!
 //! The callers decide the content and the time of each write.
 //!
@@ -37,8 +37,8 @@
 //! |---|---|
 //! | the Lease and its times, the fence | `lease.rs`, `lease/candidate.rs`, `fence.rs` |
 //! | the stop annotation | `lease/switch.rs` |
-//! | how a write is sent, and which goes first | `writer.rs`, `budget.rs` |
-//! | how a kind is listed and watched, the age of the view | `following.rs` and its directory |
+//! | the sending of writes, and their order | `writer.rs`, `budget.rs` |
+//! | lists and watches of a kind, and their age | `following.rs` and its directory |
 //! | limits for clients of metrics and health | `endpoints/listener.rs` |
 //! | limits for other requests; forwarding to the leader | `server.rs`, `server/forwarding.rs` |
 //! | limits of queries, messages about responses | `prometheus.rs`, `prometheus/problem.rs` |

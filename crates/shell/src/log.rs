@@ -1,4 +1,4 @@
-//! Logs: one line per event, as JSON for machines or as text for people.
+//! Logs: one line per event, as JSON for machines or as text for users.
 //!
 //! Names and messages also come from users. Characters that would end a line, color it or hide it on a terminal
 //! are escaped, so that no input can forge log lines.
@@ -24,14 +24,14 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 pub enum Format {
     /// One JSON object per line.
     Json,
-    /// For people.
+    /// Text for users.
     Text,
 }
 
-/// Starts logging to standard error, with or without colors for people. Only the first call of a
+/// Starts logging to standard error, with or without colors in text. Only the first call of a
 /// process counts.
 pub fn begin(format: Format, level: Level, colours: bool) {
-    // Logs of the libraries below are useful only when something is wrong with them.
+    // Logs of libraries are useful only as warnings and errors.
     let level = LevelFilter::from_level(level);
     let theirs = level.min(LevelFilter::WARN);
     let targets = Targets::new().with_default(theirs).with_targets(
@@ -48,7 +48,7 @@ pub fn begin(format: Format, level: Level, colours: bool) {
     drop(begun);
 }
 
-/// Lines for people.
+/// Writes events as text for users.
 fn text<S, W>(writer: W, colours: bool) -> impl Layer<S>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -101,7 +101,7 @@ mod tests {
 
     impl io::Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("whole").extend(bytes);
+            self.0.lock().expect("the lock is not poisoned").extend(bytes);
             Ok(bytes.len())
         }
 
@@ -116,8 +116,8 @@ mod tests {
         let writer = captured.clone();
         let lines = text(move || writer.clone(), false);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), happens);
-        let bytes = captured.0.lock().expect("whole").clone();
-        String::from_utf8(bytes).expect("it is text")
+        let bytes = captured.0.lock().expect("the lock is not poisoned").clone();
+        String::from_utf8(bytes).expect("a text log")
     }
 
     const HOSTILE: &str = "a\n2026 ERROR all is lost\r\u{1b}[2K\u{9b}31m\u{202e}\u{2028}\u{7f}";
@@ -129,7 +129,7 @@ mod tests {
             let _inside = span.enter();
             tracing::info!(rule = %HOSTILE, reason = ?HOSTILE, text = HOSTILE, "fired {HOSTILE}");
         });
-        let line = lines.strip_suffix('\n').expect("it is a line");
+        let line = lines.strip_suffix('\n').expect("a complete line");
         assert!(!line.contains(is_no_text), "{line:?}");
         assert_eq!(line.matches(r"a\n2026 ERROR all is lost\r\u{1b}[2K").count(), 6, "{line}");
     }

@@ -1,6 +1,6 @@
-//! The clock that leases use: it cannot be set, and keeps running while the machine sleeps.
+//! The clock of Leases: it cannot be set, and keeps running while the machine sleeps.
 //!
-//! The clock is passed in, so that a test can choose the time.
+//! The clock is injected, so that a test can choose the time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Monotonic {
         Self { source: Arc::new(source) }
     }
 
-    /// The present.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Duration {
         (self.source)()
@@ -68,7 +68,7 @@ mod tests {
             std::hint::spin_loop();
         }
         let elapsed = timer.elapsed();
-        let advanced = clock.now().checked_sub(before).expect("it never goes back");
+        let advanced = clock.now().checked_sub(before).expect("a time that never goes back");
         assert!(advanced >= elapsed, "{advanced:?} in {elapsed:?}");
     }
 
@@ -77,7 +77,7 @@ mod tests {
     fn the_monotonic_clock_shows_the_time_since_boot() {
         let since_boot = || {
             let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-            Duration::try_from(time).expect("it is not negative")
+            Duration::try_from(time).expect("a positive time")
         };
         let (before, shown, after) = (since_boot(), now(), since_boot());
         assert!(before <= shown && shown <= after, "{before:?}, {shown:?}, {after:?}");

@@ -1,7 +1,7 @@
 //! The version of this program, and the resources that its process uses.
 //!
 //! The names are those of the Prometheus client libraries, so that dashboards recognize them. The figures are
-//! for Linux; elsewhere they are absent, as is any that cannot be read.
+//! for Linux. On other systems they are absent, as are unreadable figures.
 
 use std::fs;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ pub fn register(registry: &mut Registry) {
 /// The figures of this process, taken at the scrape.
 #[derive(Debug)]
 struct ProcessFigures {
-    /// Constant, and expensive to read on large machines.
+    /// The time of the boot: constant, and expensive to read on large machines.
     started_at: Option<f64>,
 }
 
@@ -64,7 +64,7 @@ impl Collector for ProcessFigures {
     }
 }
 
-/// A field of `/proc/self/stat`, by its number in the manual. The second one is the name of the
+/// A field of `/proc/self/stat`, by its number in the manual. The second field is the name of the
 /// program, which may contain anything but ends with the last parenthesis.
 fn field<Number: FromStr>(stat: &str, number: usize) -> Option<Number> {
     let (_, after_name) = stat.rsplit_once(')')?;
@@ -93,7 +93,7 @@ fn started_at() -> Option<f64> {
     Some(booted + field::<f64>(&stat, 22)? / ticks_a_second()?)
 }
 
-/// The soft limit, which is the first number; `unlimited` gives none.
+/// The soft limit, which is the first number; `None` for `unlimited`.
 fn most_files(limits: &str) -> Option<i64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
@@ -109,7 +109,7 @@ pub(crate) mod tests {
     pub(crate) fn exported(register: impl FnOnce(&mut Registry)) -> String {
         let (mut registry, mut text) = (Registry::default(), String::new());
         register(&mut registry);
-        encode(&mut text, &registry).expect("it is text");
+        encode(&mut text, &registry).expect("encode the metrics");
         text
     }
 

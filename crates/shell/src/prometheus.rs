@@ -37,34 +37,36 @@ pub use query_permits::QueryPermit;
 use query_permits::QueryPermits;
 use response::PrometheusResponse;
 
-/// The time in which Prometheus must evaluate a query. It reports the end of that time itself. That explains more than
+/// The time in which Prometheus must evaluate a query. Prometheus itself reports a timeout. That explains more than
 /// a missing response.
 const EVALUATION_SECONDS: u64 = 5;
 
-/// A response that is not complete by then is not waited for.
+/// The timeout of a complete response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The queries in flight at a time. Prometheus evaluates 20 at a time by default, for all its clients.
 const MAX_QUERIES: usize = 16;
 
-/// The same for one namespace. The rest is left to the other namespaces, even while its queries hang.
+/// The maximum number of queries in flight for one namespace. Other namespaces use the rest, even while its queries
+/// hang.
 const MAX_QUERIES_OF_A_NAMESPACE: usize = 12;
 
-/// One sample takes less than a kilobyte. A query for thousands of series gets a message about that, up to this size.
+/// The maximum size of a response. One sample takes less than a kilobyte; thousands of series up to this size get a
+/// message.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// A longer query goes into the body of the request: proxies limit how long an address may be. Shorter ones do
-/// not, because some proxies require more permissions for a POST.
+/// A longer query is sent in the body of the request, because proxies limit the length of an address. Shorter queries
+/// are not, because some proxies require more permissions for a POST.
 const MAX_QUERY_IN_ADDRESS: usize = 2048;
 
-/// The Prometheus, with authentication and TLS.
+/// The address of a Prometheus, with authentication and TLS.
 #[derive(Clone, Debug)]
 pub struct PrometheusOptions {
-    /// Its address.
+    /// The address of the Prometheus.
     pub address: PrometheusAddress,
-    /// A file with a bearer token. It may be replaced at any time.
+    /// A file with a bearer token. The file may be replaced at any time.
     pub token_file: Option<PathBuf>,
-    /// A file with the CA certificates to trust, instead of those of the system. It may be replaced at any time.
+    /// A file with the CA certificates to trust, instead of those of the system. The file may be replaced at any time.
     pub ca_file: Option<PathBuf>,
 }
 
@@ -81,7 +83,7 @@ struct Inner {
 }
 
 impl Prometheus {
-    /// Reads the files. Nothing is sent yet. Must be called within a runtime.
+    /// Reads the files, without sending a request. Must be called within a runtime.
     pub fn new(options: PrometheusOptions, metrics: QueryMetrics) -> Result<Self, PrometheusError> {
         let access = Access::open(options)?;
         let permits = QueryPermits::new(MAX_QUERIES, MAX_QUERIES_OF_A_NAMESPACE);
@@ -93,7 +95,7 @@ impl Prometheus {
         self.inner.permits.acquire(namespace).await
     }
 
-    /// The one number that a query yields now.
+    /// Sends a query, and returns its single number.
     pub async fn query(&self, _: &QueryPermit, promql: &str) -> Result<f64, QueryProblem> {
         let sent_at = Instant::now();
         let result = self.send(promql).await;

@@ -33,7 +33,7 @@ pub use self::tls::{ServingCertificate, Tls, TlsError, TlsFiles};
 use crate::endpoints::listener::next;
 use crate::slots::{Slot, Slots};
 
-/// A request.
+/// A request of a client.
 #[derive(Clone, Debug)]
 pub struct ServerRequest {
     /// The path, such as `/filter`.
@@ -69,8 +69,8 @@ impl ServerResponse {
 
 /// Responds to requests.
 pub trait Handler: Send + Sync + 'static {
-    /// Whether a client with this token is allowed; if not, the response. It is called before the body is read, so
-    /// that an unauthorized request costs no more than this check.
+    /// Checks whether a client with this token is allowed; if not, returns the response. Called before the body is
+    /// read, so that an unauthorized request costs no more than this check.
     fn admit(
         &self,
         _token: Option<&str>,
@@ -85,22 +85,23 @@ pub trait Handler: Send + Sync + 'static {
 /// The limits for clients.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
-    /// Connections at the same time.
+    /// The maximum number of connections.
     pub connections: usize,
-    /// Of these, connections from one address.
+    /// The maximum number of connections from one address.
     pub of_one_address: usize,
-    /// Bytes of a body.
+    /// The maximum bytes of a body.
     pub body: usize,
-    /// Bytes of all large bodies at the same time, each without its first 64 KiB; one more waits until memory is free.
+    /// The maximum bytes of all large bodies together, each without its first 64 KiB. Further bodies wait for free
+    /// memory.
     pub large_bodies: usize,
     /// Whether a request in progress is never canceled to free its slot for another one, because its effect cannot be
     /// undone.
     pub keeps_requests: bool,
     /// The time in which the body must arrive.
     pub body_time: Duration,
-    /// The longest wait of a large body for memory.
+    /// The maximum wait of a large body for memory.
     pub room_time: Duration,
-    /// The time that a connection without a request is kept, and in which the head of a request must arrive.
+    /// The time for which an idle connection is kept, and in which the head of a request must arrive.
     pub idle_time: Duration,
 }
 
@@ -121,10 +122,10 @@ impl Default for ServerLimits {
     }
 }
 
-/// Bytes of a body that is read without a memory permit.
+/// The bytes of a body that are read without a memory permit.
 const SMALL_BODY: usize = 64 * 1024;
 
-/// Bytes of a request before its body.
+/// The maximum bytes of a request before its body.
 const HEAD: usize = 16 * 1024;
 
 /// The time in which the body of a request must arrive after the shutdown has begun, and the interval of the checks.
@@ -161,7 +162,7 @@ pub async fn serve_requests<A: Handler>(
     while connections.join_next().await.is_some() {}
 }
 
-/// A connection.
+/// Serves a connection.
 struct Connection<A> {
     limits: ServerLimits,
     slot: Slot,
@@ -203,12 +204,12 @@ impl<A: Handler> Connection<A> {
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
             () = self.slot.is_lost() => {
-                tracing::debug!("closed a connection to make room for another one");
+                tracing::debug!("closed a connection to free a slot for a new connection");
                 return;
             }
             () = self.end.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                // A client that sends only part of a request is not waited for.
+                // Shutdown does not wait for a client that sends only a part of a request.
                 let (end, body_time) = (Instant::now(), self.limits.body_time.min(BODY_AT_THE_END));
                 loop {
                     match timeout(LOOK, connection.as_mut()).await {
@@ -254,7 +255,7 @@ impl<A: Handler> Connection<A> {
         true
     }
 
-    /// The request, and the memory permit that it keeps until its response.
+    /// The request, and its memory permit until the response.
     async fn read(
         &self,
         request: Request<Incoming>,
@@ -275,7 +276,7 @@ impl<A: Handler> Connection<A> {
         Ok((ServerRequest { path, body, token: token.map(str::to_owned) }, room))
     }
 
-    /// A body, and the memory permit for it. Memory is reserved for the bytes received, not for those announced, so
+    /// A body with its memory permit. Memory is reserved for the received bytes, not for the announced bytes, so
     /// that a client that announces a large body and sends nothing blocks no other.
     async fn read_body(
         &self,

@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 /// Cancels the token at the first SIGTERM or SIGINT, so that work in progress is finished. A second
-/// signal ends the process at once.
+/// signal ends the process immediately.
 pub fn on_signal(token: CancellationToken) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;

@@ -1,13 +1,13 @@
 //! Slots for connections: their limit, and their holders.
 //!
 //! No new connection waits, because an unbounded queue would only be another way to run out of memory. When all slots
-//! are taken, the oldest connection without a request is closed; if all have one, the oldest one whose client is slow to
-//! read the response. A client that sends its request and reads the response immediately, as the kubelet does, is gone
-//! before that, so others cannot starve it, from however many addresses they connect. No address may have all the
-//! slots, so a single one only displaces itself.
+//! are taken, the oldest connection without a request is closed. If all have a request, the oldest one whose client is
+//! slow to read the response is closed. A client that sends its request and reads the response immediately, as the
+//! kubelet does, ends before that, so other clients cannot starve it, independent of the number of their addresses. No
+//! address may have all the slots, so a single address only displaces itself.
 //!
 //! A request that changes something is never displaced, and for a moment its response is not either. The new connection
-//! is refused where all others are such.
+//! is refused if all other connections are protected in this way.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -36,7 +36,7 @@ struct Holder {
 /// The progress of a connection.
 #[derive(Clone, Copy)]
 enum Phase {
-    /// There is no request.
+    /// No request has arrived.
     Silent,
     /// The body of a request has yet to arrive.
     Arriving,
@@ -63,8 +63,8 @@ impl Slots {
         Self { taken: Arc::default(), all, of_one_address }
     }
 
-    /// A slot for a connection from this address, if necessary that of another one. `None` if no other connection can
-    /// be closed.
+    /// A slot for a connection from this address, if necessary that of another connection. `None` if no other
+    /// connection can be closed.
     pub(crate) fn take(&self, address: IpAddr) -> Option<Slot> {
         // A machine has one address, in any notation that the listener shows.
         let address = address.to_canonical();
@@ -83,7 +83,7 @@ impl Slots {
     }
 }
 
-/// Closes the connection whose loss matters least; `None` if there is none.
+/// Closes the connection whose loss matters least; `None` if no connection can be closed.
 fn make_way(
     taken: &mut BTreeMap<u64, Arc<Holder>>,
     is_meant: impl Fn(&Holder) -> bool,
@@ -97,7 +97,7 @@ fn make_way(
 }
 
 impl Phase {
-    /// The lowest rank is closed first; `None` for a connection that is never closed for another one.
+    /// The rank of a connection: the lowest is closed first. `None` for a connection that is never closed for another.
     fn rank(self, now: Instant) -> Option<u8> {
         match self {
             Phase::Silent | Phase::Arriving => Some(0),
@@ -124,13 +124,13 @@ impl Slot {
         self.note(Phase::Read);
     }
 
-    /// Notes that a request has begun to arrive.
+    /// Records that a request has started to arrive.
     pub(crate) fn await_body(&self) {
         self.note(Phase::Arriving);
     }
 
-    /// Notes that the client has sent a whole request, which must not be cut off. Whether it still has the slot: if not,
-    /// nothing must be done for it.
+    /// Records that the client has sent a whole request, which must not be cut off. Returns whether the connection
+    /// still has the slot: without the slot, the request must not be handled.
     pub(crate) fn begin_request(&self) -> bool {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let is_taken =
@@ -147,7 +147,7 @@ impl Slot {
         self.note(if was_kept { Phase::Answered(Instant::now()) } else { Phase::Silent });
     }
 
-    /// Whether the client is waited for so long after the end has come, which gives it this long for a body.
+    /// Whether shutdown still waits for the client after this time, which limits the time for a body.
     pub(crate) fn is_waited_for(&self, since_end: Duration, body: Duration) -> bool {
         match self.holder.phase() {
             Phase::Silent => since_end < READ_WITHIN,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn taken(slots: &Slots, last: u8) -> Slot {
-        slots.take(address(last)).expect("another one makes way")
+        slots.take(address(last)).expect("a slot of another connection")
     }
 
     fn lost(slots: &[Slot]) -> Vec<bool> {
@@ -199,7 +199,7 @@ mod tests {
         let other_slots = [1, 1, 1].map(|last| taken(&slots, last));
         assert_eq!(lost(&other_slots), [true, false, false]);
         let _kubelet = taken(&slots, 2);
-        assert_eq!(lost(&other_slots), [true, false, false], "a slot was left for others");
+        assert_eq!(lost(&other_slots), [true, false, false], "a slot is left for other addresses");
     }
 
     #[test]
@@ -222,11 +222,11 @@ mod tests {
         assert!(held.iter().all(Slot::begin_request));
         assert!(slots.take(address(3)).is_none(), "the new one is refused");
         held[1].end_request();
-        assert!(slots.take(address(3)).is_none(), "its answer may be on the way");
+        assert!(slots.take(address(3)).is_none(), "its response may be in flight");
         tokio::time::advance(READ_WITHIN).await;
         let _third = taken(&slots, 3);
         assert_eq!(lost(&held), [false, true]);
-        assert!(!held[1].begin_request(), "it has lost its slot");
+        assert!(!held[1].begin_request(), "the connection has lost its slot");
     }
 
     #[test]
@@ -239,16 +239,23 @@ mod tests {
         let (lost, kept) = (taken(&slots, 1), taken(&slots, 1));
         drop(lost);
         assert!(!kept.holder.makes_way.is_cancelled());
-        assert_eq!(slots.taken.lock().expect("whole").len(), 1, "only its own was given back");
+        assert_eq!(
+            slots.taken.lock().expect("the lock is not poisoned").len(),
+            1,
+            "only one slot was returned"
+        );
         drop(kept);
-        assert!(slots.taken.lock().expect("whole").is_empty(), "addresses are not kept");
+        assert!(
+            slots.taken.lock().expect("the lock is not poisoned").is_empty(),
+            "addresses are not kept"
+        );
     }
 
     #[test]
     fn an_ipv4_mapped_ipv6_address_is_the_same_address() {
         let slots = Slots::new(2, 1);
         let first = taken(&slots, 1);
-        let _mapped = slots.take("::ffff:10.0.0.1".parse().expect("it is an address"));
+        let _mapped = slots.take("::ffff:10.0.0.1".parse().expect("an address"));
         assert!(first.holder.makes_way.is_cancelled());
     }
 }

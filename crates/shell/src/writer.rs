@@ -1,4 +1,4 @@
-//! Every write but the lease's own, in one place: behind the fence and within the budget.
+//! Every write except those of the Lease: within the fence and the budget.
 //!
 //! Every change carries the version of the object that it was based on, and the API server rejects it if the
 //! object has changed since. So nothing stale is written, even by a process that was paused between its last
@@ -35,22 +35,22 @@ pub use refusal::{Refusal, summarize};
 pub(crate) use sending::METADATA_ONLY;
 use sending::{REQUEST_TIMEOUT, as_yaml, metadata_only};
 
-/// The name under which all our writes are recorded in the objects' managed fields.
+/// The field manager of all writes, as recorded in the managed fields of objects.
 pub const FIELD_MANAGER: &str = "almanac";
 
 /// The reason that a write did not happen, or might not have.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// This process no longer leads. Nothing was sent.
+    /// This process no longer leads. No request was sent.
     #[error(transparent)]
     Fenced(#[from] Fenced),
-    /// The API server rejected it. Nothing was written.
+    /// The API server rejected the write. Nothing was written.
     #[error("{0}")]
     Refused(Refusal),
     /// The outcome of the write is unknown.
     #[error("{0}")]
     Unknown(String),
-    /// The write is no longer wanted. Nothing was sent.
+    /// The write is no longer wanted. No request was sent.
     #[error("the write is no longer wanted")]
     Withdrawn,
 }
@@ -61,16 +61,16 @@ pub type StillWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 /// The path of an object: the path of its collection, and its name.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectPath<'a> {
-    /// Such as `/apis/apps/v1/namespaces/default/deployments`.
+    /// The path of the collection, such as `/apis/apps/v1/namespaces/default/deployments`.
     pub collection: &'a str,
-    /// The object's name.
+    /// The name of the object.
     pub name: &'a str,
 }
 
 /// The part of an object that is read back after a write.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct WriteResponse {
-    /// Its metadata.
+    /// The metadata of the object.
     #[serde(default)]
     pub metadata: ObjectMeta,
 }
@@ -117,7 +117,7 @@ impl Writer {
         Self { inner: Arc::new(Inner { client, fence, budget, metrics }) }
     }
 
-    /// The fence it writes behind.
+    /// The fence of the writer.
     #[must_use]
     pub fn fence(&self) -> &Fence {
         &self.inner.fence
@@ -206,8 +206,8 @@ impl Writer {
         self.patch((Urgency::Capacity, still_wanted), place, Some("status"), &patch).await
     }
 
-    /// Sets annotations of an object, under the same conditions. One without a text is removed; those that are
-    /// not named stay.
+    /// Sets annotations of an object, under the same conditions. An annotation without a value is removed; annotations
+    /// that are not named stay.
     pub async fn patch_annotations(
         &self,
         place: ObjectPath<'_>,
@@ -220,8 +220,8 @@ impl Writer {
         self.patch_metadata(place, version, fields, still_wanted).await
     }
 
-    /// Checks whether an object or its scale may be changed, by a dry run of an empty patch. It is not a write, and
-    /// is not counted as one.
+    /// Checks whether an object or its scale may be changed, by a dry run of an empty patch. The dry run is not a
+    /// write, and does not count as a write.
     pub async fn dry_run_patch(
         &self,
         place: ObjectPath<'_>,
@@ -243,7 +243,7 @@ impl Writer {
         {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(kube::Error::Api(status))) => {
-                Err(WriteError::of_only_attempt(Refusal::from(*status)))
+                Err(WriteError::from_only_attempt(Refusal::from(*status)))
             }
             Ok(Err(error)) => Err(WriteError::Unknown(summarize(&error))),
             Err(_) => Err(WriteError::Unknown("no response in time".to_owned())),
@@ -294,14 +294,14 @@ impl Writer {
         let bound =
             self.exchange::<IgnoredAny>(Urgency::Capacity, request, remaining.min(time), time);
         bound.await.map(|_| ()).map_err(|error| match error {
-            WriteError::Refused(refusal) => WriteError::of_only_attempt(refusal),
+            WriteError::Refused(refusal) => WriteError::from_only_attempt(refusal),
             other => other,
         })
     }
 
-    /// Applies our part of an object's status, if the object still has this version. What we
-    /// applied before and omit now is removed; what others have added stays. `kind` is its
-    /// `apiVersion` and its kind.
+    /// Applies the part of this field manager in an object's status, if the object still has this version. Fields that
+    /// it applied before and now omits are removed; fields of other field managers stay. `kind` is the
+    /// `apiVersion` and the kind of the object.
     pub async fn apply_status(
         &self,
         place: ObjectPath<'_>,
@@ -316,7 +316,7 @@ impl Writer {
             "metadata": { "name": place.name, "resourceVersion": version },
             "status": status,
         });
-        // With force, because the kind is ours, and so are these fields of its status.
+        // With force, because Almanac owns the kind and these fields of its status.
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(&object);
         self.send(Urgency::Status, &always, || {
@@ -379,12 +379,12 @@ fn always() -> bool {
     true
 }
 
-/// The parameters of a patch of ours.
+/// The parameters of a patch.
 pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-/// The parameters of another write of ours.
+/// The parameters of other writes.
 pub(crate) fn post_params() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }

@@ -1,4 +1,4 @@
-//! Queries to a real Prometheus: what it answers in the cases that matter.
+//! The results of queries to a real Prometheus.
 
 use almanac_harness::{PATIENCE, Prometheus as Running, TestResult};
 use almanac_shell::prometheus::{Prometheus, PrometheusOptions, QueryMetrics, QueryProblem};
@@ -22,7 +22,7 @@ async fn a_real_prometheus_yields_a_number_or_a_typed_problem() -> TestResult {
         ("vector(-0.25)", -0.25),
         ("up{job=\"prometheus\"}", 1.0),
         ("max(up or vector(3))", 3.0),
-        // In the body of its request.
+        // Sent in the body of the request.
         (&*padding, 7.0),
     ];
     for (query, number) in numbers {
@@ -43,7 +43,7 @@ async fn a_real_prometheus_yields_a_number_or_a_typed_problem() -> TestResult {
     let Err(QueryProblem::SeveralSamples(several)) =
         prometheus.query(&permit, "{job=\"prometheus\"}").await
     else {
-        anyhow::bail!("it has more than one series");
+        anyhow::bail!("the query has more than one series");
     };
     ensure!(several > 50, "{several}");
     let unreadable = prometheus.query(&permit, "max(a, b)").await;

@@ -27,7 +27,7 @@ const AT_ONCE: usize = 32;
 /// The slim form of an object: one word of it, and the listing that delivered it.
 type Slim = (Box<str>, u32);
 
-/// A kind that is followed: where its objects are, what they are like, and which word is kept of them.
+/// A followed kind: the path of its objects, their contents, and the word that the slim form keeps.
 struct Kind {
     resource: ApiResource,
     collection: &'static str,
@@ -183,7 +183,7 @@ async fn await_seen(
     .await
 }
 
-/// One object is changed, one deleted, one made.
+/// Changes one object, deletes one, and creates one.
 async fn change(client: &Client, kind: &Kind, [changed, deleted, made]: [usize; 3]) -> TestResult {
     let Kind { collection, object, .. } = kind;
     let place = |number| format!("{collection}/{}", name(number));
@@ -249,7 +249,7 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         };
         let gone = kinds.each_ref().map(discard_versions);
         let begun = Instant::now();
-        ensure!(proxy.cut_all().await > 0, "there was nothing to cut");
+        ensure!(proxy.cut_all().await > 0, "the proxy has no connection to cut");
         for kind in &kinds {
             change(&client, kind, [3, 4, count + 1]).await?;
         }

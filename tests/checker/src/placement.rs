@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    CLUSTERS_PER_DECISION, Candidate, ClusterSelector, Decision, Failure, Input, MOST_STEPS, Meter,
+    CLUSTERS_PER_DECISION, Candidate, ClusterSelector, Decision, Failure, Input, MAX_STEPS, Meter,
     PlacementDecision, ScoreSource, Subject, TaintEffect, Tolerated,
 };
 use almanac_engine::{Action, Identity};
@@ -92,12 +92,12 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
 /// the cluster alone exceeds the maximum for any cluster.
 fn predicates_match<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
     const IN_ALL: usize = 5_000_000;
-    let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MOST_STEPS);
+    let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MAX_STEPS);
     let living = input.candidates.iter().filter(|it| !it.cluster.is_terminating);
     let first: Vec<_> = living.map(|it| (it, matches(input, it, share, now))).collect();
     let costly = first.iter().filter(|(_, it)| it.holds.is_none()).count();
     let spent: usize = first.iter().map(|(_, it)| it.spent).sum();
-    let second = (IN_ALL.saturating_sub(spent) / costly.max(1)).clamp(share, MOST_STEPS);
+    let second = (IN_ALL.saturating_sub(spent) / costly.max(1)).clamp(share, MAX_STEPS);
     let again = |(candidate, first): (_, Matches)| match first.holds {
         Some(_) => (candidate, first),
         None => (candidate, matches(input, candidate, second, now)),
@@ -108,7 +108,7 @@ fn predicates_match<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, 
     let is_by_itself = is_alone || evaluated.any(|(_, it)| it.holds.is_some());
     let through = |(candidate, found): (&Candidate<'a>, Matches)| {
         let name: &str = candidate.name;
-        let is_unbounded = second == MOST_STEPS && is_by_itself;
+        let is_unbounded = second == MAX_STEPS && is_by_itself;
         let known = input.memory.as_ref().and_then(|it| it.costly.get(name)).copied();
         let stays = !is_unbounded && known.unwrap_or(candidate.is_selected);
         (name, found.holds.unwrap_or(stays))

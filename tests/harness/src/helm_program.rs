@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use almanac_local::{answer_of, environment, question_to, say};
+use almanac_local::{answer_of, environment, print_progress, question_to};
 use anyhow::{Context as _, Result, bail, ensure};
 
 /// The version of Helm. Go verifies downloads with its checksum database.
@@ -28,7 +28,7 @@ pub fn provide_helm() -> Result<PathBuf> {
     let lock = File::create(kept_in.join("lock"))?;
     lock.lock().context("failed to lock the cache directory")?;
     if !program.is_file() {
-        say(&format!("building Helm {VERSION}; the first time, this takes minutes"));
+        print_progress(&format!("building Helm {VERSION}; the first time, this takes minutes"));
         build(&go, &kept_in, &folder).context("failed to build Helm")?;
     }
     Ok(program)

@@ -80,7 +80,7 @@ impl Needs {
             return Ok(());
         }
         let Some(folder) = environment::assets_folder()? else {
-            return GoBuild::of_control_plane(KubernetesVersion::from_environment()?)?.check();
+            return GoBuild::for_control_plane(KubernetesVersion::from_environment()?)?.check();
         };
         let lacking = Binaries::in_folder(&folder)?.lacking();
         if self.is_whole() && !lacking.is_empty() {

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use almanac_local::environment;
-use almanac_local::say;
+use almanac_local::print_progress;
 
 /// Finds the Prometheus program, or fetches the program.
 ///
@@ -35,7 +35,7 @@ pub fn provide_prometheus() -> Result<PathBuf> {
     let lock = File::create(cache.join("prometheus.lock"))?;
     lock.lock().context("failed to lock the cache directory")?;
     if !program.is_file() {
-        say("fetching Prometheus");
+        print_progress("fetching Prometheus");
         unpack_package(&apt, &cache, &folder).context(
             "failed to fetch Prometheus with apt-get; with it on the PATH, there is no need to",
         )?;

@@ -229,7 +229,7 @@ fn values_in_everyday_form_get_the_required_form() {
     advised(
         &behavior("{hours: 24, weekdays: Fri}"),
         &format!("{start}.hours"),
-        "write 0, which is of the next day",
+        "write 0, which belongs to the next day",
     );
     assert_fixed(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
     assert_fixed(

@@ -3,7 +3,7 @@
 use super::error::{CronErrorKind, CronField};
 
 impl CronErrorKind {
-    /// The advice about a single value, where the message does not include it.
+    /// The advice about a single value, if the message does not include it.
     pub(super) fn advice(&self, field: CronField) -> Option<String> {
         Some(match self {
             CronErrorKind::FieldCount(count @ 10..) if count % 5 == 0 => {

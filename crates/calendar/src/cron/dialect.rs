@@ -1,4 +1,4 @@
-//! Schedules written for another scheduler: its name, and the equivalent here, if there is one.
+//! Schedules written for another scheduler: its name, and the equivalent expression, if one exists.
 //!
 //! Fields are translated in [`translate`], intervals in [`interval`].
 
@@ -43,7 +43,7 @@ pub enum Dialect {
 /// A schedule in another dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherDialect {
-    /// The likeliest one first; never empty.
+    /// The candidates, the likeliest first; never empty.
     readings: Vec<Reading>,
 }
 
@@ -86,7 +86,7 @@ enum Loss {
     WeekdaySteps,
     /// Weekdays by number, and no sign of the day from which they count.
     WeekdayNumbers,
-    /// No expression of the dialect.
+    /// The expression is not valid in the dialect.
     NotValid,
     /// A value that `rate(…)` does not accept.
     NotARate,
@@ -94,12 +94,12 @@ enum Loss {
     TooOften,
     /// No date matches.
     Never,
-    /// A value that these five fields do not have.
+    /// A value that the five fields do not support.
     Value(CronErrorKind, CronField),
 }
 
 impl Dialect {
-    /// The scheduler it is best known from.
+    /// The scheduler that is best known for the dialect.
     fn name(self) -> &'static str {
         match self {
             Dialect::EventBridge | Dialect::Rate | Dialect::At => "EventBridge",
@@ -111,7 +111,7 @@ impl Dialect {
 }
 
 impl OtherDialect {
-    /// The dialect, or the likeliest one.
+    /// The dialect, or the likeliest dialect of several.
     ///
     /// ```
     /// use almanac_calendar::{Cron, CronErrorKind, Dialect};
@@ -135,7 +135,7 @@ impl OtherDialect {
         }
     }
 
-    /// The advice where no single expression means the same.
+    /// The advice if no single expression is equivalent.
     pub(super) fn advice(&self) -> Option<String> {
         let equivalent = self.readings.iter().filter_map(|reading| {
             let expression = &reading.equivalent.as_ref().ok()?.expression;
@@ -158,7 +158,7 @@ impl OtherDialect {
     }
 }
 
-/// The dialect of a text that has parentheses, or something else than five fields.
+/// The dialect of a text that has parentheses, or not exactly five fields.
 pub(super) fn recognize(text: &str) -> Option<OtherDialect> {
     let only =
         |dialect, equivalent| OtherDialect::from_readings(vec![Reading { dialect, equivalent }]);
@@ -198,7 +198,7 @@ fn in_parentheses(inside: &str) -> Result<Equivalent, Loss> {
     if let &[.., weekday] = fields.as_slice()
         && fields.len() == 5
     {
-        // Without the year, it is unclear which day they count from.
+        // Without the year, the first day of the weekday numbers is unclear.
         return if weekday.bytes().any(|it| it.is_ascii_digit()) {
             Err(Loss::WeekdayNumbers)
         } else {
@@ -251,7 +251,7 @@ fn likely(fields: &[&str]) -> Vec<Dialect> {
     {
         vec![Dialect::EventBridge]
     } else if sixth == "*" && first.bytes().all(|it| it.is_ascii_digit()) {
-        // EventBridge requires a `?`, so it is the likelier one only where there is one.
+        // EventBridge requires a `?`, so it is the likelier dialect only with a `?`.
         vec![Dialect::Spring, Dialect::EventBridge]
     } else {
         vec![Dialect::Spring]

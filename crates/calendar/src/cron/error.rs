@@ -64,7 +64,7 @@ impl CronError {
         &self.kind
     }
 
-    /// The field that is wrong, when it is a single one.
+    /// The wrong field; `None` if several fields are wrong.
     ///
     /// ```
     /// use almanac_calendar::{Cron, CronField};
@@ -87,7 +87,7 @@ impl CronError {
         self.span.clone()
     }
 
-    /// The advice in a few words, where the message does not include it.
+    /// The advice in a few words, if the message does not include it.
     ///
     /// ```
     /// use almanac_calendar::Cron;
@@ -162,7 +162,7 @@ pub enum CronErrorKind {
     ZoneInside {
         /// The zone, or why it is not valid.
         zone: Result<Zone, Box<ZoneError>>,
-        /// The expression without it, if usable, or its correction.
+        /// The expression without the zone, if usable, or its correction.
         expression: Option<String>,
     },
     /// Nothing between two commas, or a comma at an end.
@@ -175,9 +175,9 @@ pub enum CronErrorKind {
         from: u8,
         /// The last value as written.
         to: u8,
-        /// The step behind it; 1 for none.
+        /// The step after the range; 1 for none.
         step: usize,
-        /// Whether they are written as names.
+        /// Whether the values are written as names.
         named: bool,
     },
     /// A number that the field does not have.
@@ -338,14 +338,14 @@ impl CronErrorKind {
     }
 }
 
-/// A range that runs over the end of the day, week or year, as it can be written. That is two ranges split where it
-/// wraps, or a list if it has a step, which counts on over the end.
+/// The valid form of a range that runs over the end of the day, week or year: two ranges split at the end. A range with a
+/// step becomes a list, because the step counts on over the end.
 pub(super) fn over_the_end(from: u8, to: u8, step: usize, field: CronField, named: bool) -> String {
     let (first, last) = match field {
         CronField::Weekday => (0, 6),
         _ => field.bounds(),
     };
-    // Sunday begins a week as 0, and ends it as 7.
+    // Sunday starts a week as 0, and ends it as 7.
     let from = if field == CronField::Weekday { from % 7 } else { from };
     let range = |from: u8, to: u8| {
         let (first, last) = (field.written(from, named), field.written(to, named));

@@ -11,9 +11,9 @@ use crate::quoted::excerpt;
 pub(super) struct FieldSet {
     /// One bit for each value as written: Sunday may be 0 or 7.
     pub(super) bits: u64,
-    /// Whether it contains `*` or `?` without a step, and so does not restrict anything.
+    /// Whether the field contains `*` or `?` without a step, and so restricts nothing.
     pub(super) free: bool,
-    /// Whether it contains `*`, `?` or a step, and so describes a rhythm.
+    /// Whether the field contains `*`, `?` or a step, and so describes a rhythm.
     pub(super) rhythm: bool,
 }
 

@@ -9,9 +9,9 @@ use crate::names::{MONTHS, WEEKDAYS, capitalized};
 use crate::quoted::{QuotedText, excerpt};
 use crate::recurrence::DayRule;
 
-/// A part of an expression with another effect than it seems to have.
+/// A part of an expression with a surprising effect.
 ///
-/// Its `Display` is a sentence for a person.
+/// The `Display` of a note is a sentence for users.
 ///
 /// ```
 /// use almanac_calendar::CronNote;
@@ -24,7 +24,7 @@ use crate::recurrence::DayRule;
 pub enum CronNote {
     /// A step that leaves a single value.
     LongStep {
-        /// The field it is in.
+        /// The field of the step.
         field: CronField,
         /// The item of the list, as written.
         item: String,

@@ -32,11 +32,11 @@ pub(super) const FIELDS: [CronField; 5] = [
 
 pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
     read(text)
-        .map_err(|error| CronError { instead: instead(&error, text, MOST_CORRECTIONS), ..error })
+        .map_err(|error| CronError { instead: instead(&error, text, MAX_CORRECTIONS), ..error })
 }
 
-/// The most corrected values of an expression.
-const MOST_CORRECTIONS: usize = 16;
+/// The maximum number of corrected values of an expression.
+const MAX_CORRECTIONS: usize = 16;
 
 /// The correction of an invalid expression, if it can be determined.
 fn instead(error: &CronError, text: &str, corrections: usize) -> Option<String> {
@@ -139,7 +139,7 @@ fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
     }
 }
 
-/// The start of a comment: a `#` behind a space, or a semicolon, unless another expression follows that.
+/// The start of a comment: a `#` after a space, or a semicolon, unless another expression follows.
 fn comment(text: &str) -> Option<usize> {
     let begins = |(at, sign): &(usize, &str)| match *sign {
         "#" => text[..*at].ends_with(char::is_whitespace),
@@ -185,7 +185,7 @@ fn not_five_fields(text: &str) -> CronErrorKind {
     CronErrorKind::FieldCount(fields.len())
 }
 
-/// Whether it contains more than numbers, names and punctuation: a path, a program, a user.
+/// Whether a text contains more than numbers, names and punctuation: a path, a program, a user.
 fn looks_like_command(field: &str) -> bool {
     let is_name = |letter: char| letter.is_ascii_lowercase() || matches!(letter, '-' | '_');
     let is_user = field.len() > 3 && field.chars().all(is_name);

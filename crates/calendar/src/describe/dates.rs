@@ -5,7 +5,7 @@ use crate::names::{MONTHS, WEEKDAYS, capitalized};
 use crate::recurrence::{DateSet, DayRule};
 
 /// Up to this many days of the month are listed; more are described as every second or third.
-const MOST_LISTED: usize = 4;
+const MAX_LISTED: usize = 4;
 
 /// ` on 1 January`, `, Monday to Friday`, ` every day from June to August` and the like, with what
 /// separates it from the time before it. After a rhythm, which includes "every" already, it is shorter.
@@ -112,7 +112,7 @@ fn both(days: &[u8], weekdays: &[u8], period: &Period<'_>) -> String {
 /// `the 1st and 15th`, `the 1st to 7th`, `every 2nd day from the 1st to the 31st`.
 fn day_list(days: &[u8]) -> String {
     match (step(days), days) {
-        (Some(step @ 2..), [first, .., last]) if days.len() > MOST_LISTED => {
+        (Some(step @ 2..), [first, .., last]) if days.len() > MAX_LISTED => {
             let (step, first, last) = (ordinal(step), ordinal(*first), ordinal(*last));
             format!("every {step} day from the {first} to the {last}")
         }

@@ -4,8 +4,8 @@ use super::lists::{even_step, joined, listed, members, run, step};
 use crate::recurrence::TimeSet;
 
 /// Up to this many times of day are listed one by one; more if they share the minute.
-const MOST_LISTED: usize = 4;
-const MOST_LISTED_AT_ONE_MINUTE: usize = 8;
+const MAX_LISTED: usize = 4;
+const MAX_LISTED_AT_ONE_MINUTE: usize = 8;
 
 /// The description of the times of a day.
 pub(super) enum TimePhrase {
@@ -37,16 +37,16 @@ pub(super) fn time_phrase(times: TimeSet) -> TimePhrase {
         (Some(rhythm), _, [_]) => Every(format!("{rhythm} {}", span())),
         (Some(rhythm), _, hours) if run(hours).is_some() => Every(format!("{rhythm} {}", span())),
         (Some(rhythm), _, hours) => Every(format!("{rhythm} in the hours {}", numbers(hours))),
-        (None, minutes, hours) if minutes.len() * hours.len() <= MOST_LISTED => one_by_one(),
+        (None, minutes, hours) if minutes.len() * hours.len() <= MAX_LISTED => one_by_one(),
         (None, [_], hours) if let Some(step) = step(hours) => {
             Every(format!("{} {}", every(step, "hour"), span()))
         }
         (None, minutes, [_]) if let Some(step) = step(minutes) => {
             Every(format!("{} {}", every(step, "minute"), span()))
         }
-        (None, [_], hours) if hours.len() <= MOST_LISTED_AT_ONE_MINUTE => one_by_one(),
+        (None, [_], hours) if hours.len() <= MAX_LISTED_AT_ONE_MINUTE => one_by_one(),
         (None, minutes, hours) => {
-            At(format!("at {} of {}", counted(minutes, "minute"), of_day(hours)))
+            At(format!("at {} of {}", counted(minutes, "minute"), hour_phrase(hours)))
         }
     }
 }
@@ -69,7 +69,7 @@ fn every_hour(minutes: &[u8]) -> String {
 }
 
 /// `hour 3`, `the hours 3 and 4`.
-fn of_day(hours: &[u8]) -> String {
+fn hour_phrase(hours: &[u8]) -> String {
     let the = if hours.len() > 1 { "the " } else { "" };
     format!("{the}{}", counted(hours, "hour"))
 }

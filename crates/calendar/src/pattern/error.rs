@@ -177,7 +177,7 @@ impl PatternError {
         matches!(&self.kind, PatternErrorKind::NotAValue { given, .. } if is_midnight(given))
     }
 
-    /// The advice in a few words, where the message does not include it.
+    /// The advice in a few words, if the message does not include it.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText};
@@ -190,7 +190,7 @@ impl PatternError {
     pub fn advice(&self) -> Option<String> {
         match &self.kind {
             PatternErrorKind::OutOfRange(_) if self.is_end_of_day() => {
-                Some("write 0, which is of the next day".to_owned())
+                Some("write 0, which belongs to the next day".to_owned())
             }
             PatternErrorKind::NotAValue { .. } if self.is_end_of_day() => {
                 Some("write 0, and name the days that begin then".to_owned())
@@ -232,7 +232,7 @@ impl PatternError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternErrorKind {
-    /// Nothing at all.
+    /// An empty field.
     EmptyList,
     /// Nothing between two commas, or a comma at an end.
     EmptyItem,
@@ -242,7 +242,7 @@ pub enum PatternErrorKind {
     Range {
         /// The range as written.
         given: String,
-        /// The same as a list, where it is short.
+        /// The equivalent list, if it is short.
         instead: Option<String>,
     },
     /// A step.

@@ -33,7 +33,7 @@ pub(crate) const ALL_MONTHS: u16 = 0b1_1111_1111_1110;
 pub(crate) const ALL_WEEKDAYS: u8 = 0b111_1111;
 
 impl DateSet {
-    /// Every date there is.
+    /// Every date.
     pub(crate) const EVERY_DAY: DateSet = DateSet {
         years: None,
         days: ALL_DAYS,
@@ -70,7 +70,7 @@ impl DateSet {
         if self.is_any_date() {
             return by_weekday;
         }
-        let date = Date::of_day(day);
+        let date = Date::from_day(day);
         let by_day = self.days >> date.day & 1 == 1;
         self.months >> date.month & 1 == 1
             && match self.rule {
@@ -104,7 +104,7 @@ impl DateSet {
 
     /// The first date after a day among those that `days` gives for each month of this set.
     pub(crate) fn after_where(&self, day: i64, days: impl Fn(i32, u8) -> u32) -> Option<i64> {
-        let date = Date::of_day(day);
+        let date = Date::from_day(day);
         let found = days(date.year, date.month) & (ALL_DAYS << (date.day - 1) << 1);
         if found != 0 {
             return Some(day - i64::from(date.day) + i64::from(found.trailing_zeros()));
@@ -134,7 +134,7 @@ impl DateSet {
 
     /// The last date before a day among those that `days` gives for each month of this set.
     pub(crate) fn before_where(&self, day: i64, days: impl Fn(i32, u8) -> u32) -> Option<i64> {
-        let date = Date::of_day(day);
+        let date = Date::from_day(day);
         let found = days(date.year, date.month) & !(ALL_DAYS << (date.day - 1));
         if found != 0 {
             return Some(day - i64::from(date.day) + i64::from(found.ilog2()));

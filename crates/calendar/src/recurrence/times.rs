@@ -3,7 +3,7 @@
 /// The minutes (0 to 59) of certain hours (0 to 23), as one bit each.
 ///
 /// Apart from [`TimeSet::EMPTY`], which stands for nothing to remove, both sets have a member;
-/// the parsers see to it.
+/// the parsers guarantee that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TimeSet {
     pub(crate) minutes: u64,

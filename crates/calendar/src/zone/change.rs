@@ -46,7 +46,7 @@ impl ClockChange {
         self.after > self.before
     }
 
-    /// By how much the clock is set forward; negative when it is set back.
+    /// The amount by which the clock is set forward; negative when it is set back.
     ///
     /// ```
     /// use almanac_calendar::Zone;

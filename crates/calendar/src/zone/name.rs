@@ -103,7 +103,7 @@ pub struct ZoneError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ZoneErrorKind {
-    /// Nothing at all.
+    /// An empty name.
     Empty,
     /// `Local`: a different zone on every machine.
     Local,
@@ -272,8 +272,8 @@ const BY_OFFSET: [(i32, &str, &str); 22] = [
     (720, "Pacific/Fiji", "Pacific/Auckland"),
 ];
 
-/// The suggestions for an offset: places that have it, or the zone of the database that has nothing but it. That
-/// one has the opposite sign, and there is one for whole hours from -12 to +14.
+/// The suggestions for an offset: places with the offset, or the zone of the database with only this offset. That
+/// zone has the opposite sign, and exists for whole hours from -12 to +14.
 fn zones_of_offset(sign: char, digits: &str) -> Option<String> {
     // `530` is half past five.
     let (hours, minutes) = digits.split_at(if digits.len() == 3 { 1 } else { digits.len().min(2) });

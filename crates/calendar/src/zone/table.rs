@@ -1,9 +1,9 @@
 //! The offsets of one zone over all time, as a sorted table.
 //!
 //! Querying a time zone library for the offset at every step costs more than the schedule itself.
-//! So a zone is turned into a table once: when each offset began, and how far the wall clock had
-//! come by then. Every query is then an index lookup and a step or two. Which zones exist, and
-//! their names, is left to [`super`].
+//! So a zone is converted to a table once: the start of each offset, and the progress of the wall clock
+//! at that instant. Every query is then an index lookup and a step or two. The existing zones, and
+//! their names, are defined in [`super`].
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -21,7 +21,7 @@ const MARGIN: i64 = 400 * SECONDS_A_DAY;
 /// that time.
 const INDEX_SHIFT: u32 = 23;
 
-/// A wall clock is never this far from UTC, nor does it show a time again that is this old.
+/// More than the distance of any wall clock from UTC, and than the age of any repeated civil time.
 const FURTHEST_FROM_UTC: i64 = 2 * SECONDS_A_DAY;
 
 /// A stretch of time with one offset.
@@ -33,9 +33,9 @@ pub(crate) struct Segment {
     pub(crate) end: i64,
     /// Seconds east of UTC.
     pub(crate) offset: i64,
-    /// The first civil second that no clock had shown before the segment began.
+    /// The first civil second that the wall clock had not shown before the start of the segment.
     reached: i64,
-    /// The first civil second that no clock has shown when it ends.
+    /// The first civil second that the wall clock has not shown at the end of the segment.
     reached_at_end: i64,
 }
 
@@ -59,18 +59,18 @@ impl Segment {
 struct Beginning {
     start: i64,
     offset: i32,
-    /// The progress of the wall clock by then, as an offset from `start`: at least the offset
-    /// before, and more when it has not yet made up for having been set back.
+    /// The progress of the wall clock at `start`, as an offset from `start`. At least the previous offset. More while a
+    /// clock that was set back has not yet passed the civil times that it had shown.
     reached: i32,
 }
 
 /// All segments of a zone.
 #[derive(Debug)]
 pub(crate) struct OffsetTable {
-    /// The first one begins at `i64::MIN`. The time that the clock has reached never decreases from
-    /// one to the next.
+    /// The segments in order, the first from `i64::MIN`. The progress of the clock never decreases from
+    /// one segment to the next.
     beginnings: Box<[Beginning]>,
-    /// For every stretch of time since 1970 the segment in which it begins.
+    /// For every stretch of time since 1970, the segment that contains its start.
     index: Box<[u16]>,
     /// Whether the clock changes continue forever, repeating with the Gregorian cycle.
     cyclic: bool,
@@ -178,7 +178,7 @@ impl OffsetTable {
     }
 }
 
-/// For every stretch of time from 1970 to the last beginning, the segment in which it begins.
+/// For every stretch of time from 1970 to the last start, the segment that contains its start.
 fn index(beginnings: &[Beginning]) -> Box<[u16]> {
     let last = beginnings.last().map_or(i64::MIN, |it| it.start);
     (0_i64..)

@@ -1,5 +1,5 @@
 //! The replacement advised for another scheduler's expression fires at the very instants of the original, by an
-//! evaluation of its own that knows nothing of cron.
+//! independent evaluation that does not use cron expressions.
 
 use almanac_calendar::{Cron, CronErrorKind, Zone};
 use proptest::prelude::*;

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use almanac_local::{ProgramPort, free_room};
+use almanac_local::{ProgramPort, free_bytes};
 use almanac_shell::shutdown;
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -149,7 +149,7 @@ impl Session {
 
 /// Adds to the error that the disk is full: a process that ended for that reason could not log it.
 fn with_disk_space(error: anyhow::Error, dir: &Path) -> anyhow::Error {
-    match free_room(dir) {
+    match free_bytes(dir) {
         Ok(free) if free < MIN_FREE_BYTES => {
             error.context(format!("the disk of {} is full", dir.display()))
         }

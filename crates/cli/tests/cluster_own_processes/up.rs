@@ -366,7 +366,7 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
             (vec!["--at", "someday"], "--at", 2),
             (vec!["--speed", "0"], "--speed", 2),
             (vec!["--nodes", "/nowhere.yaml"], "/nowhere.yaml", 2),
-            (vec!["--assets", &empty], "there is no etcd", 2),
+            (vec!["--assets", &empty], "etcd is missing", 2),
         ] {
             let up = user.types(&arguments)?;
             let status = up.await_end().await?;
@@ -377,7 +377,7 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
         let nothing = [("PATH", &*empty), ("ALMANAC_CACHE", &*empty), ("KUBEBUILDER_ASSETS", "")];
         for (arguments, further, message) in [
             (vec!["up"], &nothing[..], "Go is not on the PATH"),
-            (vec!["up", "--data-dir", &full], &[], "holds letter, and is not a data directory"),
+            (vec!["up", "--data-dir", &full], &[], "contains letter, and is not a data directory"),
         ] {
             let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
             let up = user.runs_program(program, &arguments, further)?;

@@ -1,6 +1,6 @@
 //! The candidates that may be selected: the verdicts of the predicates, and the effects of the taints.
 
-use almanac_expressions::MOST_STEPS;
+use almanac_expressions::MAX_STEPS;
 use jiff::Timestamp;
 
 use super::gather::named_scores;
@@ -112,7 +112,7 @@ impl Matches {
     /// small for this cluster alone, the cluster does not match.
     pub(super) fn is_undecided(&self, candidate: u32) -> bool {
         self.get(candidate).is_some_and(|it| {
-            it.is_unfinished() && (it.granted < MOST_STEPS || self.is_costly_everywhere)
+            it.is_unfinished() && (it.granted < MAX_STEPS || self.is_costly_everywhere)
         })
     }
 

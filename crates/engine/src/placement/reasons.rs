@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use almanac_expressions::MOST_STEPS;
+use almanac_expressions::MAX_STEPS;
 use jiff::Timestamp;
 
 use super::predicates::{matched, render_expired, why_none};
@@ -126,7 +126,7 @@ fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
         }
         Cause::ReadScoresExpired { candidate, at } => {
             let candidate = input.candidates.get(position(candidate))?;
-            let matched = matched(input.policy, input.scores.into(), candidate, at, MOST_STEPS);
+            let matched = matched(input.policy, input.scores.into(), candidate, at, MAX_STEPS);
             let object = matched.expired.iter().find(|(_, expired)| **expired == at)?.0;
             Some(format!("AddOn/{object}").into())
         }
@@ -346,7 +346,7 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &RankedCandidate, now: Time
 /// The message that it is unknown whether a candidate matches.
 fn why_match_unknown(input: &Input<'_>, found: &Matched) -> String {
     let (steps, clusters) = (found.granted, input.candidates.len());
-    let whose = if steps < MOST_STEPS {
+    let whose = if steps < MAX_STEPS {
         format!("its share of {STEPS_OF_A_DECISION} over {}", counted(clusters, "cluster"))
     } else {
         "as over every other cluster".to_owned()

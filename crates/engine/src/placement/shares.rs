@@ -1,7 +1,7 @@
 //! The limit on the steps of the expressions of placements. Each evaluation has its own share, so that no evaluation
 //! uses the steps of another.
 
-use almanac_expressions::MOST_STEPS;
+use almanac_expressions::MAX_STEPS;
 
 use super::predicates::Matched;
 
@@ -23,15 +23,14 @@ pub(super) fn evaluate_each(
     count: usize,
     evaluate: impl Fn(usize, usize) -> Matched,
 ) -> Vec<Matched> {
-    let share = (steps / count.max(1)).clamp(MIN_STEPS, MOST_STEPS);
+    let share = (steps / count.max(1)).clamp(MIN_STEPS, MAX_STEPS);
     let mut all: Vec<Matched> = (0..count).map(|position| evaluate(position, share)).collect();
     let spent: usize = all.iter().map(|it| it.spent).sum();
     let unfinished = all.iter().filter(|it| it.is_unfinished()).count();
     let larger_share = steps.saturating_sub(spent) / unfinished.max(1);
-    if larger_share > share && share < MOST_STEPS {
+    if larger_share > share && share < MAX_STEPS {
         let unfinished = all.iter_mut().enumerate().filter(|(_, it)| it.is_unfinished());
-        unfinished
-            .for_each(|(position, it)| *it = evaluate(position, larger_share.min(MOST_STEPS)));
+        unfinished.for_each(|(position, it)| *it = evaluate(position, larger_share.min(MAX_STEPS)));
     }
     all
 }

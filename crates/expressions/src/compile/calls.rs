@@ -3,7 +3,7 @@
 use super::{Compiler, OBJECT, ReadScores, Typed};
 use crate::failure::Failure;
 use crate::functions::{self, Function, Prepared};
-use crate::meter::MOST_STEPS_OF_PATTERNS;
+use crate::meter::MAX_PATTERN_STEPS;
 use crate::node::Node;
 use crate::pattern::Pattern;
 use crate::source::{CompileError, shortened};
@@ -11,7 +11,7 @@ use crate::syntax::{Part, Syntax};
 use crate::types::{Bindings, StaticType, Type};
 use crate::value::Value;
 
-/// The most parts that always fail in one message.
+/// The maximum number of parts that always fail in one message.
 const MAX_WARNINGS: usize = 10;
 
 impl Compiler<'_> {
@@ -127,8 +127,8 @@ impl Compiler<'_> {
         Ok((self.prepared(part, overloads, arguments)?, returned))
     }
 
-    /// A call, or what has been prepared of it. A pattern that is written is compiled here or not at all: otherwise it
-    /// would be for every object.
+    /// Compiles a call. A literal pattern is compiled here or not at all: otherwise it
+    /// would be compiled for every object.
     fn prepared(
         &mut self,
         part: &Part,
@@ -157,7 +157,7 @@ impl Compiler<'_> {
                     let pattern = shortened(text);
                     let message = format!(
                         "with the pattern {pattern:?}, those of a placement take more than \
-                         {MOST_STEPS_OF_PATTERNS} steps to compile"
+                         {MAX_PATTERN_STEPS} steps to compile"
                     );
                     return Err(self.error(part, message).too_much());
                 }
@@ -167,7 +167,7 @@ impl Compiler<'_> {
         Ok(Node::Call { overloads: overloads.into(), arguments: arguments.into() })
     }
 
-    /// Notes a call that fails whenever it is made. It may be made for no object.
+    /// Records a call that always fails. The call may be evaluated for no object.
     pub(super) fn warn(&mut self, part: &Part, failure: &Failure) {
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(self.error(part, format!("this part always fails: {failure}")));

@@ -8,7 +8,7 @@ use crate::source::{CompileError, shortened};
 use crate::syntax::{Binary, Part};
 use crate::types::{Bindings, StaticType, Type};
 
-/// A part that is compiled.
+/// A compiled part of an expression.
 type TypedNode = (Node, StaticType);
 
 impl Compiler<'_> {
@@ -146,7 +146,7 @@ impl Compiler<'_> {
         let ((of, known), (index, of_index)) = (self.node(of)?, self.node(index)?);
         let (container, wraps) = match &known {
             StaticType::Optional(of) => (&**of, true),
-            // It may be any of many types.
+            // The value may have any of many types.
             StaticType::Dyn => (&StaticType::Dyn, false),
             known => (known, is_optional),
         };

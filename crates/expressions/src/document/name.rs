@@ -1,8 +1,8 @@
-//! The names that need no text of their own in a document, and the lookup of a field by its name.
+//! The predefined names, which need no string of their own in a document, and the lookup of a field by its name.
 
 use super::word::{BITS_OF_TAG, NAME};
 
-/// The names that are in nearly all clusters, in order.
+/// The predefined names, which occur in nearly all clusters, in order.
 pub(super) const NAMES: [&str; 36] = [
     "allocatable",
     "annotations",
@@ -46,7 +46,7 @@ pub(super) const NAMES: [&str; 36] = [
 #[derive(Debug)]
 pub(crate) struct Name {
     text: Box<str>,
-    /// Its word, if it is in nearly all clusters.
+    /// The word of the name, if the name is predefined.
     pub(super) word: Option<u32>,
 }
 

@@ -45,7 +45,7 @@ impl<'d> Stored<'d> {
         (tag(self.word) == MAP).then_some(StoredMap { at, document: self.document })
     }
 
-    /// Its length, if it is a text.
+    /// The length of the value, if it is a string.
     pub(crate) fn length_of_text(self) -> Option<usize> {
         match tag(self.word) {
             NAME => Some(self.document.text(self.word).len()),
@@ -54,7 +54,7 @@ impl<'d> Stored<'d> {
         }
     }
 
-    /// Whether a text is this one.
+    /// Whether the value is this string.
     pub(crate) fn is_text(self, text: &str) -> bool {
         self.document.is_text(self.word, text)
     }
@@ -119,7 +119,7 @@ impl<'d> StoredMap<'d> {
         position(self.document.word(position(self.at)))
     }
 
-    /// The key and the value at a position.
+    /// The key and the value at an index.
     pub(crate) fn entry(self, position: usize) -> Option<(&'d str, Stored<'d>)> {
         let words = self.entries();
         let (key, word) = (*words.get(2 * position)?, *words.get(2 * position + 1)?);

@@ -5,15 +5,15 @@ use super::Unreadable;
 // The lowest bits of a word are the kind of the value. The others are the value, or its position in the words.
 pub(super) const BITS_OF_TAG: u32 = 3;
 pub(super) const SIMPLE: u32 = 0;
-/// The number of one of the names that are in nearly all clusters.
+/// The index of a predefined name.
 pub(super) const NAME: u32 = 1;
 /// Two words, the lower one first.
 pub(super) const INT: u32 = 2;
 /// Two words, the lower one first.
 pub(super) const DOUBLE: u32 = 3;
-/// The word has its start in the texts, and its length.
+/// A short string: the word contains its start and its length.
 pub(super) const SHORT_TEXT: u32 = 4;
-/// Two words: where in the texts it begins, and how long it is.
+/// A long string, in two words: its start and its length.
 pub(super) const LONG_TEXT: u32 = 5;
 /// The number of items, and a word for each.
 pub(super) const LIST: u32 = 6;

@@ -9,9 +9,9 @@ use super::word::{
     BITS_OF_LENGTH, BITS_OF_START, DOUBLE, FALSE, INT, LIST, LONG_TEXT, MAP, NULL, SHORT_TEXT,
     TRUE, number, word,
 };
-use super::{MOST_NESTED, Unreadable};
+use super::{MAX_NESTED, Unreadable};
 
-/// The words and the texts of the document for a JSON value.
+/// The words and the strings of the document for a JSON value.
 pub(super) fn write(json: &Json) -> Result<(Box<[u32]>, Box<str>), Unreadable> {
     let mut writer = Writer { words: vec![NULL], ..Writer::default() };
     let whole = writer.value(json, 0)?;
@@ -25,7 +25,7 @@ pub(super) fn write(json: &Json) -> Result<(Box<[u32]>, Box<str>), Unreadable> {
 struct Writer<'j> {
     words: Vec<u32>,
     texts: String,
-    /// The words of the texts so far.
+    /// The words of the strings so far.
     known: BTreeMap<&'j str, u32>,
 }
 
@@ -45,7 +45,7 @@ impl<'j> Writer<'j> {
                 word(tag, self.push(&[low, high]))
             }
             Json::String(text) => self.text(text),
-            Json::Array(_) | Json::Object(_) if level == MOST_NESTED => Err(Unreadable::TooDeep),
+            Json::Array(_) | Json::Object(_) if level == MAX_NESTED => Err(Unreadable::TooDeep),
             Json::Array(items) => {
                 let at = self.reserve(items.len(), 1)?;
                 for (position, item) in items.iter().enumerate() {
@@ -57,7 +57,7 @@ impl<'j> Writer<'j> {
             Json::Object(entries) => {
                 let at = self.reserve(entries.len(), 2)?;
                 let entries = sorted(entries);
-                // The keys are side by side, because those of one map are read together.
+                // The keys are adjacent, because the keys of one map are read together.
                 for (position, (key, _)) in entries.iter().enumerate() {
                     let key = self.text(key)?;
                     self.set(at + 1 + 2 * position, key);

@@ -9,7 +9,7 @@ use crate::node::{ItemOperation, Node};
 use crate::value::{List, Map, Value};
 
 impl<'v> Evaluation<'_, 'v> {
-    /// Evaluates something with a variable.
+    /// Evaluates a part with a variable.
     fn with(
         &self,
         variable: &Value<'v>,

@@ -1,11 +1,11 @@
-//! Reads documents without making intermediate values: the value of a field, and whether it is a given text. Most
-//! lookups of expressions in clusters are one of these. They take the same steps as the operations that they stand for.
+//! Reads documents without intermediate values: the value of a field, and its comparison with a string. Most
+//! lookups of expressions in clusters are one of these. They take the same steps as the operations that they replace.
 
 use crate::document::{Name, Stored, StoredMap};
 use crate::node::{Fields, Node};
 use crate::value::{Value, steps_to_key};
 
-/// The value of a field of a field of a map, and so on, with the steps to find it; `None` if it is missing, or a value
+/// The value at a path of fields of a map, with the steps to find it; `None` if it is missing, or a value
 /// on the way is not a map.
 #[inline]
 pub(super) fn field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v>, usize)> {
@@ -19,7 +19,7 @@ pub(super) fn field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v
 fn field_of_field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v>, usize)> {
     let (last, names) = names.split_last()?;
     let mut map = map;
-    // One for each field, and one for what the first is of.
+    // One step for each field, and one for the map of the first field.
     let mut steps = 2 + names.len();
     for name in names {
         let found = map.field(name)?.map()?;
@@ -29,13 +29,13 @@ fn field_of_field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v>,
     Some((map.field(last)?, steps + steps_to_key(map.len(), last)))
 }
 
-/// Whether what is in a field is this text, with the steps to find that out; `None` if there is no text.
+/// Whether the value of a field is this string, with the steps of the check; `None` if the value is not a string.
 #[inline]
 pub(super) fn is_text(map: StoredMap<'_>, names: &[Name], text: &str) -> Option<(bool, usize)> {
     let (found, steps) = field(map, names)?;
     let length = found.length_of_text()?;
     let is_as_long = length == text.len();
-    // One for the text, and one to compare them.
+    // One step for the string, and one for the comparison.
     let steps = 2 + steps + if is_as_long { length / 16 } else { 0 };
     Some((is_as_long && found.is_text(text), steps))
 }
@@ -45,7 +45,7 @@ pub(super) fn is_text(map: StoredMap<'_>, names: &[Name], text: &str) -> Option<
 pub(super) struct FirstCondition<'v> {
     names: &'v [Name],
     text: &'v str,
-    /// The steps that are taken in addition to those of the condition.
+    /// The steps in addition to those of the condition.
     around: usize,
 }
 
@@ -65,7 +65,7 @@ impl<'v> FirstCondition<'v> {
         matches!(**of, Node::Variable(0)).then_some(FirstCondition { names, text, around })
     }
 
-    /// The steps to find out that an item does not hold; `None` if it may.
+    /// The steps to find that the condition fails for an item; `None` if it may hold.
     #[inline]
     pub(super) fn steps_to_no(&self, item: Stored<'v>) -> Option<usize> {
         let (is_text, steps) = is_text(item.map()?, self.names, self.text)?;

@@ -1,4 +1,4 @@
-//! From one type to another.
+//! Conversions from one type to another.
 
 use super::{Arguments, Function};
 use crate::arithmetic;
@@ -78,7 +78,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::global("duration", &[Type::Duration], Type::Duration, same),
     Function::global("duration", &[TEXT], Type::Duration, |it| {
-        // It may have a part for every two letters.
+        // The duration may have a part for every two characters.
         it.meter.spend(it.text(0).len() / 4)?;
         let duration = instant::parse_duration(it.text(0)).map(Value::Duration);
         duration.ok_or_else(|| it.is_no("duration such as 1h30m"))
@@ -175,7 +175,7 @@ fn to_text<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     }))
 }
 
-/// A number as Go shows it: with an exponent below a ten-thousandth and from a million on.
+/// A number as Go formats it: with an exponent below a ten-thousandth and from a million on.
 fn format_double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

@@ -38,7 +38,7 @@ pub(crate) enum Prepared {
 }
 
 impl Prepared {
-    /// By the name of the function, with its text and its pattern.
+    /// Calls the function of this name with its string and its pattern.
     pub(crate) fn named(name: &str) -> Option<Prepared> {
         match name {
             "matches" => Some(Prepared::Matches),
@@ -65,7 +65,7 @@ impl Prepared {
     }
 }
 
-/// All matches that do not overlap. Each is searched in the rest of the text.
+/// All matches that do not overlap. Each match is searched in the rest of the string.
 fn find_all<'v>(
     pattern: &Pattern,
     text: &str,

@@ -1,4 +1,4 @@
-//! Quantities and versions, as in Kubernetes, and texts in JSON.
+//! Quantities and versions, as in Kubernetes, and strings in JSON.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn parser(it: &Arguments<'_, '_>) -> fn(&str) -> Option<Version> {
     }
 }
 
-/// Every letter may be a part of its own.
+/// Every character may be a part of its own.
 fn version(
     it: &Arguments<'_, '_>,
     parse: fn(&str) -> Option<Version>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Function, all, call};
-use crate::meter::{MOST_STEPS, Meter};
+use crate::meter::{MAX_STEPS, Meter};
 use crate::network::Network;
 use crate::quantity::Quantity;
 use crate::types::Type;
@@ -156,7 +156,7 @@ fn called(
     let meter = Meter::new();
     let result = call(&[function], &values.iter().collect::<Vec<_>>(), &meter);
     assert!(meter.remaining_steps() > 0, "{function:?} takes too many steps to compare them");
-    (MOST_STEPS - meter.remaining_steps(), result.ok())
+    (MAX_STEPS - meter.remaining_steps(), result.ok())
 }
 
 /// Every function with the position of every argument of it that may be long.

@@ -1,4 +1,4 @@
-//! Texts. Positions in them are counted in characters.
+//! Strings. Positions in strings are counted in characters.
 
 use super::{Arguments, Function};
 use crate::failure::Failure;
@@ -70,7 +70,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A new text, with the steps that it takes.
+/// A new string, with the steps to create it.
 fn new_text<'v>(it: &Arguments<'_, 'v>, text: String) -> Result<Value<'v>, Failure> {
     it.meter.spend_on(&text)?;
     Ok(Value::text(text))
@@ -80,7 +80,7 @@ fn out_of_range(position: i64) -> Failure {
     Failure::other(format!("the position {position} is out of range"))
 }
 
-/// The start of a character, in bytes; the end is one too.
+/// The start of a character, or the end of the string, in bytes.
 fn offset(text: &str, position: i64) -> Option<usize> {
     let position = usize::try_from(position).ok()?;
     let starts = text.char_indices().map(|(start, _)| start);
@@ -107,7 +107,7 @@ fn index_of<'v>(it: &Arguments<'_, 'v>, from: i64) -> Result<Value<'v>, Failure>
     Ok(found.map_or(Value::Int(-1), |found| Value::count(length(&text[..start + found]))))
 }
 
-/// The last position, not after one, at which a part of a text begins.
+/// The last start of a part of a string, at or before a position.
 fn last_index_of<'v>(it: &Arguments<'_, 'v>, from: i64) -> Result<Value<'v>, Failure> {
     let (text, part) = (it.text(0), it.text(1));
     it.meter.spend_on(text)?;
@@ -128,7 +128,7 @@ fn last_index_of<'v>(it: &Arguments<'_, 'v>, from: i64) -> Result<Value<'v>, Fai
 
 fn replace<'v>(it: &Arguments<'_, 'v>, times: usize) -> Result<Value<'v>, Failure> {
     let (text, old, new) = (it.text(0), it.text(1), it.text(2));
-    // Each place at which it may be is found, and written to, by itself.
+    // Each possible position is found and replaced separately.
     let places = text.len() / old.len().max(1) + 1;
     let longest = text.len().saturating_add(new.len().saturating_mul(places));
     it.meter.spend(longest / 16 + places.min(times) / 4)?;
@@ -145,7 +145,7 @@ fn split<'v>(it: &Arguments<'_, 'v>, parts: usize) -> Result<Value<'v>, Failure>
     if !separator.is_empty() {
         return Value::list(text.splitn(parts, separator).map(part));
     }
-    // Into characters, the last part with all that is left.
+    // Splits into characters; the last part contains the rest.
     let mut rest = text;
     let mut letters = Vec::new();
     while let Some(letter) = rest.chars().next() {

@@ -14,7 +14,7 @@ const AT: &[Type] = &[Type::Timestamp];
 const AT_IN_ZONE: &[Type] = &[Type::Timestamp, Type::Text];
 const DURATION: &[Type] = &[Type::Duration];
 
-/// One part of what is shown, in UTC and in a zone.
+/// One part of a civil time, in UTC and in a zone.
 macro_rules! shown {
     ($($name:literal: $part:expr),* $(,)?) => {
         &[
@@ -22,7 +22,7 @@ macro_rules! shown {
                 Function::method($name, AT, Type::Int, |it| part(it, $part)),
                 Function::method($name, AT_IN_ZONE, Type::Int, |it| part(it, $part)),
             )*
-            // No zone is off by a part of a second.
+            // No zone has an offset with a fraction of a second.
             Function::method("getMilliseconds", AT, Type::Int, milliseconds),
             Function::method("getMilliseconds", AT_IN_ZONE, Type::Int, |it| {
                 part(it, |_| 0)?;
@@ -64,7 +64,7 @@ fn part<'v>(it: &Arguments<'_, 'v>, part: fn(DateTime) -> i64) -> Result<Value<'
 /// The steps to look a zone up.
 const STEPS_OF_ZONE: usize = 50;
 
-/// The civil time in a zone, which is given by name or by its offset, such as `-05:30`. As in Kubernetes, an offset may
+/// The civil time in a zone, given by name or by offset, such as `-05:30`. As in Kubernetes, an offset may
 /// be larger than that of any zone.
 fn civil(at: Timestamp, zone: &str) -> Result<DateTime, Failure> {
     let unknown = || Failure::is_no(zone, "time zone");

@@ -1,15 +1,15 @@
 //! The size of a pattern: the cost of compiling it, and of comparing a text with it.
 
-/// The most repetitions of a part, all repetitions around it together.
-const MOST_REPEATED: usize = 1000;
+/// The maximum number of repetitions of a part, including the enclosing repetitions.
+const MAX_REPEATED: usize = 1000;
 
-/// The size of a pattern, or of a part of it, with everything as often as it is repeated.
+/// The size of a pattern, or of a part of it, multiplied by its repetitions.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Size {
-    /// The number of its letters, and of the places between them that lead on: what a letter of a text is compared
-    /// with at worst.
+    /// The number of characters of the pattern, and of the transitions between them: a character of a string is
+    /// compared with all of these at worst.
     pub(super) letters: usize,
-    /// The steps to compile it.
+    /// The steps to compile the pattern.
     pub(super) steps: usize,
 }
 
@@ -52,13 +52,13 @@ pub(super) fn steps_to_fold(start: u32, end: u32) -> usize {
     usize::try_from(in_cases / 3 + others / 24).unwrap_or(usize::MAX)
 }
 
-/// The part of a group that has been read.
+/// The part of a group so far.
 #[derive(Default)]
 pub(super) struct Group {
     /// The operand of the next repetition.
     pub(super) last: Option<Atom>,
     pub(super) size: Size,
-    /// The most repetitions of a part of it.
+    /// The maximum number of repetitions of a part of the group.
     pub(super) repeated: usize,
 }
 
@@ -85,11 +85,11 @@ impl Group {
     pub(super) fn repeat(&mut self, least: usize, most: Option<usize>) -> Option<()> {
         let atom = self.last.as_mut().filter(|atom| !atom.is_repeated)?;
         let times = most.unwrap_or(least);
-        let is_known = least <= times && times <= MOST_REPEATED;
+        let is_known = least <= times && times <= MAX_REPEATED;
         atom.is_repeated = true;
         atom.repeated = atom.repeated.saturating_mul(times.max(1));
         atom.size = atom.size.times(times.max(1)).plus(Size::PUNCTUATION);
-        (is_known && atom.repeated <= MOST_REPEATED).then_some(())
+        (is_known && atom.repeated <= MAX_REPEATED).then_some(())
     }
 
     pub(super) fn add(&mut self, size: Size) {

@@ -4,7 +4,7 @@ use super::tokens::{Kind, Token, Tokens, parsed};
 use super::{Binary, Item, Part, Syntax};
 use crate::arithmetic::Operator;
 use crate::node::Comparison;
-use crate::source::{CompileError, MOST_BYTES, MOST_NESTED, error_at, shortened};
+use crate::source::{CompileError, MAX_BYTES, MAX_NESTED, error_at, shortened};
 use crate::value::Value;
 
 /// An operator between parts.
@@ -39,9 +39,10 @@ type PartResult = Result<Part, CompileError>;
 
 /// Reads an expression.
 pub(crate) fn parse(text: &str) -> PartResult {
-    if text.len() > MOST_BYTES {
-        return Err(CompileError::new(format!("the expression has more than {MOST_BYTES} bytes"))
-            .too_much());
+    if text.len() > MAX_BYTES {
+        return Err(
+            CompileError::new(format!("the expression has more than {MAX_BYTES} bytes")).too_much()
+        );
     }
     let mut tokens = Tokens::new(text);
     let next = tokens.next()?;
@@ -92,13 +93,13 @@ impl Parser<'_> {
     }
 
     fn too_deep(&self, at: usize) -> CompileError {
-        let message = format!("the expression is nested more than {MOST_NESTED} levels deep");
+        let message = format!("the expression is nested more than {MAX_NESTED} levels deep");
         error_at(self.tokens.text, at, message).too_much()
     }
 
     /// Reads a part within another one.
     fn nested(&mut self, parse: impl FnOnce(&mut Self) -> PartResult) -> PartResult {
-        if self.nested == MOST_NESTED {
+        if self.nested == MAX_NESTED {
             return Err(self.too_deep(self.next.start));
         }
         self.nested += 1;
@@ -130,7 +131,7 @@ impl Parser<'_> {
 
     /// The depth of what has parts of a depth in it.
     fn deeper(&self, at: usize, within: usize) -> Result<usize, CompileError> {
-        if within >= MOST_NESTED { Err(self.too_deep(at)) } else { Ok(within + 1) }
+        if within >= MAX_NESTED { Err(self.too_deep(at)) } else { Ok(within + 1) }
     }
 
     fn expression(&mut self) -> PartResult {

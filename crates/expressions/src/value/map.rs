@@ -1,5 +1,5 @@
-//! Maps. Those of a document are read where they lie; those that an expression makes find their keys as quickly,
-//! however many there are.
+//! Maps. Maps of a document are read in place. Maps that an expression creates find their keys as fast,
+//! independent of the number of keys.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl<'v> Map<'v> {
     pub(crate) fn get(&self, key: &Value<'v>, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         let map = match (self, key) {
             (Map::Stored(_) | Map::Score { .. }, Value::Text(text)) => {
-                return self.of_text(text, meter);
+                return self.get_text(text, meter);
             }
             (Map::Stored(_), _) => return Ok(None),
             (Map::Score { .. }, key) => {
@@ -110,8 +110,8 @@ impl<'v> Map<'v> {
         Ok(found.cloned())
     }
 
-    /// The value of a key that is text.
-    fn of_text(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
+    /// The value of a string key.
+    fn get_text(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         match self {
             Map::Stored(map) => {
                 meter.spend(steps_to_key(map.len(), key))?;
@@ -143,7 +143,7 @@ impl<'v> Map<'v> {
                 meter.spend(steps_to_key(map.len(), name))?;
                 Ok(map.field(name).map(Value::from))
             }
-            map => map.of_text(name, meter),
+            map => map.get_text(name, meter),
         }
     }
 
@@ -174,7 +174,7 @@ impl<'v> MadeMap<'v> {
         self.search(|known| key_order(known, key))
     }
 
-    /// The value of the key that is equal by an order.
+    /// The value of the key that an order finds equal.
     fn search(&self, order: impl Fn(&Value<'v>) -> Ordering) -> Option<&Value<'v>> {
         let position = if self.sorted.is_empty() {
             self.entries.binary_search_by(|(known, _)| order(known)).ok()?
@@ -191,14 +191,14 @@ pub(crate) fn steps_to_key(keys: usize, key: &str) -> usize {
     keys / 4 + keys * (key.len() / 256) + key.len() / 16
 }
 
-/// Whether a map may have such a key.
+/// Whether a map may have a key of this type.
 pub(crate) fn is_key(value: &Value<'_>) -> bool {
     rank(value) <= RANK_OF_TEXT
 }
 
 const RANK_OF_TEXT: u8 = 4;
 
-/// The place of a type of keys in their order. Keys of different types are different.
+/// The rank of a type of keys. Keys of different types are different.
 fn rank(key: &Value<'_>) -> u8 {
     match key {
         Value::Bool(_) => 0,

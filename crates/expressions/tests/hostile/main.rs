@@ -13,7 +13,7 @@ mod random;
 mod steps;
 mod work;
 
-use almanac_expressions::{Document, Expression, Failure, MOST_STEPS, Meter, Subject};
+use almanac_expressions::{Document, Expression, Failure, MAX_STEPS, Meter, Subject};
 use serde_json::json;
 
 /// An object with a list, a text and a map that are as long as an object can make them.
@@ -35,7 +35,7 @@ pub(crate) fn steps(text: &str, object: &Document) -> (usize, Result<bool, Failu
     let expression = Expression::compile(text).unwrap_or_else(|it| panic!("{it}: {text:.200}"));
     let meter = Meter::new();
     let result = expression.holds(&subject, &meter);
-    (MOST_STEPS - meter.remaining_steps(), result)
+    (MAX_STEPS - meter.remaining_steps(), result)
 }
 
 pub(crate) fn error(text: &str) -> String {
@@ -46,7 +46,7 @@ pub(crate) fn holds(text: &str, object: &Document) -> Result<bool, Failure> {
     steps(text, object).1
 }
 
-/// Carries something out on a small stack, and panics if that does.
+/// Runs a function on a small stack, and panics if the function panics.
 pub(crate) fn on_small_stack(run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
     thread.join().unwrap();

@@ -1,6 +1,6 @@
 //! Work that is out of proportion to what is written: functions that do more than go through what they are given.
 
-use almanac_expressions::{Document, Expression, Failure, MOST_STEPS, Meter, Subject};
+use almanac_expressions::{Document, Expression, Failure, MAX_STEPS, Meter, Subject};
 use serde_json::{Value, json};
 
 use crate::{holds, steps};
@@ -93,7 +93,7 @@ fn each_score_takes_steps() {
     let meter = Meter::new();
     let subject = Subject { object: &object, scores: &scores };
     assert_eq!(expression.holds(&subject, &meter), Ok(true));
-    assert!(MOST_STEPS - meter.remaining_steps() > 4_000);
+    assert!(MAX_STEPS - meter.remaining_steps() > 4_000);
 }
 
 #[test]

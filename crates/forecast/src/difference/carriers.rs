@@ -1,15 +1,15 @@
-//! Schedules that are only renamed, and whose numbers policies here read.
+//! Schedules that are only renamed, and whose values policies in the input read.
 //!
-//! Only the use that readers make of such a number counts, not its name. A number that nothing here reads has readers
-//! elsewhere, and they rely on its name.
+//! Readers depend on such a value, not on its name. A value that no policy in the input reads has readers
+//! elsewhere, and those readers rely on its name.
 
 use almanac_engine::{Field, Identity};
 
 use super::comparison::SeriesByPlace;
 use super::stretch::difference;
 
-/// Removes the numbers that policies here read from one schedule before and from another one after, if they are always
-/// the same; returns how many.
+/// Removes the values that policies in the input read from one schedule before and from another after, if the values
+/// are always equal. Returns the number of removed values.
 pub(super) fn remove_renamed(
     before: &mut SeriesByPlace,
     after: &mut SeriesByPlace,

@@ -1,7 +1,7 @@
 //! Two forecasts side by side, one group of connected objects at a time.
 //!
-//! The islands of the two may differ: a policy that is added can connect what was apart. So islands are put
-//! together that have an object in common, or that one policy is in under two names. Memory grows with the largest
+//! The islands of the two may differ: an added policy can connect islands. So this module joins islands
+//! that share an object, or that contain one policy under two names. Memory grows with the largest
 //! such group, not with the number of policies.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ struct Group {
 /// The differences of the objects of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupDifferences {
-    /// In the order of the objects and of their fields.
+    /// The differences, in the order of the objects and of their fields.
     pub differences: Vec<Difference>,
     /// The number of compared fields.
     pub fields: usize,
@@ -48,7 +48,7 @@ pub struct GroupDifferences {
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares two forecasts, which should be of one period; `None` where there is nothing, such as a place
+    /// Compares two forecasts of one period; `None` for a missing forecast, such as that of a place
     /// that does not exist yet.
     #[must_use]
     pub fn new(before: Option<Forecast<'a>>, after: Option<Forecast<'a>>) -> Comparison<'a> {
@@ -74,7 +74,7 @@ impl<'a> Comparison<'a> {
         self.groups.is_empty()
     }
 
-    /// Compares one group; out of range, an empty one. They can be compared in any order, and at the same time.
+    /// Compares one group; an empty one if out of range. Groups can be compared in any order, and in parallel.
     #[must_use]
     pub fn part(&self, group: usize) -> GroupDifferences {
         let nothing = Group::default();
@@ -121,8 +121,8 @@ impl<'a> Comparison<'a> {
         GroupDifferences { differences, fields, unknown, assumed_before, assumed_after }
     }
 
-    /// Whether these are selections of a placement that cannot be compared: one of them is unknown, or both are and
-    /// the placement is edited or reads something that is.
+    /// Whether these are selections of a placement that cannot be compared: one is unknown, or both are unknown and
+    /// the placement, or something that it reads, is edited.
     fn are_incomparable(&self, before: &Series, after: &Series) -> bool {
         let policy = |forecast: Option<&'_ Forecast<'a>>| {
             let world = forecast?.world();
@@ -137,7 +137,7 @@ impl<'a> Comparison<'a> {
         after.field == Field::Clusters && may_differ()
     }
 
-    /// A series of before under the names of after.
+    /// A series of the forecast before, under the names of the forecast after.
     fn under_new_names(&self, mut series: Series) -> Series {
         if !self.renamed.concerns(&series.target) {
             return series;
@@ -156,7 +156,7 @@ impl<'a> Comparison<'a> {
         after.map(|it| it.left_in(&objects)).unwrap_or_default()
     }
 
-    /// A field that is set by no policy any more. It keeps what was set last, or has the value in the object, if that is
+    /// A field that no policy sets any more. The field keeps the last set value, or the value in the object, if that is
     /// known.
     fn removed(&self, one: &Series, left_values: &LeftValues) -> Option<Difference> {
         let left_value = left_values.get(&(one.target.clone(), one.field));
@@ -166,7 +166,7 @@ impl<'a> Comparison<'a> {
         Some(Difference { presence: Presence::Removed, ..found })
     }
 
-    /// A field that no policy has set so far. It had the value in the object, if that is known.
+    /// A field that no policy has set so far. The field had the value in the object, if that is known.
     fn added(&self, one: &Series) -> Option<Difference> {
         let before = self.before.as_ref();
         let standing = before.and_then(|it| it.standing(&one.target, one.field, None));
@@ -240,7 +240,7 @@ fn groups(
 fn leader(leaders: &mut [usize], node: usize) -> usize {
     let mut at = node;
     while leaders[at] != at {
-        // Halves the way for the next time.
+        // Shortens the path for the next lookup.
         leaders[at] = leaders[leaders[at]];
         at = leaders[at];
     }

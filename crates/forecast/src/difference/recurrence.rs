@@ -1,7 +1,7 @@
 //! Groups repeated stretches by what they have in common.
 //!
-//! `Fri 17:00 to Mon 09:00, each week` instead of fifty rows. It is exact: a recurrence, with its first and last day
-//! and its exceptions, stands for exactly the stretches it was found from. It uses civil times only; the caller
+//! `Fri 17:00 to Mon 09:00, each week` instead of fifty rows. Grouping is exact: a recurrence, with its first and last
+//! day and its exceptions, stands for exactly the stretches it was found from. It uses civil times only; the caller
 //! chooses the time zone and how to show an instant there.
 
 mod words;
@@ -12,22 +12,22 @@ use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Time};
 
 /// After this many days without an occurrence, the next one is listed separately.
-const LONGEST_GAP: i32 = 21;
-/// Nothing that lasts longer comes every week.
-const LONGEST_SPAN: i32 = 7;
+const MAX_GAP: i32 = 21;
+/// A longer stretch cannot recur every week.
+const MAX_SPAN: i32 = 7;
 
 /// The start or the end of a stretch, as civil time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
-    /// With the period: it may go on outside of it.
+    /// An edge of the period; the stretch may go on outside of the period.
     Open,
-    /// At this time.
+    /// A civil time.
     At(DateTime),
-    /// At an instant whose civil time is ambiguous: it is in a fold, or a clock change has moved it.
+    /// An instant with an ambiguous civil time, because of a fold or a clock change.
     Unclear,
 }
 
-/// A stretch as a wall clock shows it.
+/// A stretch in civil time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CivilStretch {
     /// The start.
@@ -39,37 +39,37 @@ pub struct CivilStretch {
 /// An entry of a list of stretches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StretchGroup {
-    /// Several as one, by their positions.
+    /// Several stretches as one recurrence, by their indexes.
     Recurring(Recurrence, Vec<usize>),
-    /// One by itself, by its position.
+    /// A single stretch, by its index.
     Once(usize),
 }
 
 /// Occurrences on certain days, at certain times.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Recurrence {
-    /// On which days it begins.
+    /// The days on which the occurrences start.
     pub days: Days,
-    /// At which times of the day, and until when.
+    /// The starts and the ends on those days.
     pub spans: Vec<Span>,
-    /// On or after this day; `None` if the period does not show a beginning.
+    /// The first day; `None` if the start is before the period.
     pub since: Option<Date>,
-    /// On or before this day; `None` if the period does not show an end.
+    /// The last day; `None` if the end is after the period.
     pub until: Option<Date>,
-    /// But not on these days.
+    /// The exceptions.
     pub except: Vec<Date>,
 }
 
-/// Days that come again and again.
+/// Recurring days.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Days {
-    /// Days of every week: from Monday on, whether it is one.
+    /// Days of every week: one entry for each weekday, Monday first.
     OfWeek([bool; 7]),
     /// A day of every month.
     OfMonth(i8),
 }
 
-/// A time of the day, and how long it lasts.
+/// The start of a stretch as a time of day, and its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Span {
     /// The start.
@@ -83,16 +83,16 @@ pub struct Span {
 /// The first civil time of a period, and the first after it.
 type CivilPeriod = (DateTime, DateTime);
 
-/// A recurrence of one span, and which stretches it is of.
+/// A recurrence of one span, and the indexes of its stretches.
 type OfSpan = (Recurrence, Vec<usize>);
 
-/// Groups the stretches of a period, which are in order and do not overlap, into as few pieces as possible. The
+/// Groups the stretches of a period into as few pieces as possible. The stretches are in order and do not overlap. The
 /// pieces are in the order of their first stretches.
 #[must_use]
 pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<StretchGroup> {
     let mut found: BTreeMap<Recurrence, (Vec<Span>, Vec<usize>)> = BTreeMap::new();
     for (span, dates) in dates_of_spans(stretches, period) {
-        for (recurrence, positions) in of_span(span, &dates, period) {
+        for (recurrence, positions) in recurrences_of_span(span, &dates, period) {
             let key = Recurrence { spans: Vec::new(), ..recurrence };
             let (spans, all) = found.entry(key).or_default();
             spans.push(span);
@@ -116,8 +116,8 @@ pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<Stret
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// On which days each span begins, and the positions of the stretches. One that the period cuts off counts as one
-/// of those it could be.
+/// The days on which each span starts, with the indexes of the stretches. A stretch that the period cuts off counts
+/// as one of the spans that fit it.
 fn dates_of_spans(
     stretches: &[CivilStretch],
     period: CivilPeriod,
@@ -127,7 +127,7 @@ fn dates_of_spans(
         if let (Edge::At(from), Edge::At(to)) = (stretch.from, stretch.to) {
             let days = days_between(from.date(), to.date());
             let span = Span { from: from.time(), days, to: to.time() };
-            if (0..=LONGEST_SPAN).contains(&days) {
+            if (0..=MAX_SPAN).contains(&days) {
                 all.entry(span).or_default().insert(from.date(), position);
             }
         }
@@ -143,7 +143,7 @@ fn dates_of_spans(
         };
         let fitting = all.iter().filter_map(|(span, dates)| Some((*span, date(span)?, dates)));
         let free = fitting.filter(|(_, date, dates)| !dates.contains_key(date));
-        // Of several that it could be, rather one that comes on that day of the week.
+        // Of several fitting spans, prefers one that occurs on that day of the week.
         let likely = |date: Date, dates: &BTreeMap<Date, usize>| {
             let same_weekday = dates.keys().filter(|it| it.weekday() == date.weekday()).count();
             (same_weekday, dates.len())
@@ -157,20 +157,24 @@ fn dates_of_spans(
 }
 
 /// The recurrences among the occurrences of one span.
-fn of_span(span: Span, dates: &BTreeMap<Date, usize>, period: CivilPeriod) -> Vec<OfSpan> {
+fn recurrences_of_span(
+    span: Span,
+    dates: &BTreeMap<Date, usize>,
+    period: CivilPeriod,
+) -> Vec<OfSpan> {
     let days: Vec<Date> = dates.keys().copied().collect();
-    let all = if let Some(monthly) = of_month(span, &days, period) {
+    let all = if let Some(monthly) = monthly_recurrence(span, &days, period) {
         vec![(monthly, days)]
     } else {
-        let is_near = |one: &Date, other: &Date| days_between(*one, *other) <= LONGEST_GAP;
-        days.chunk_by(is_near).flat_map(|run| of_weeks(span, run, period)).collect()
+        let is_near = |one: &Date, other: &Date| days_between(*one, *other) <= MAX_GAP;
+        days.chunk_by(is_near).flat_map(|run| weekly_recurrences(span, run, period)).collect()
     };
     let positions = |days: Vec<Date>| days.iter().filter_map(|it| dates.get(it).copied()).collect();
     all.into_iter().map(|(recurrence, days)| (recurrence, positions(days))).collect()
 }
 
 /// The same day of at least three months that follow each other.
-fn of_month(span: Span, dates: &[Date], period: CivilPeriod) -> Option<Recurrence> {
+fn monthly_recurrence(span: Span, dates: &[Date], period: CivilPeriod) -> Option<Recurrence> {
     let first = dates.first().filter(|_| dates.len() > 2)?;
     if !dates.iter().all(|date| date.day() == first.day()) {
         return None;
@@ -180,8 +184,12 @@ fn of_month(span: Span, dates: &[Date], period: CivilPeriod) -> Option<Recurrenc
     recurrence.except.is_empty().then_some(recurrence)
 }
 
-/// Days that come every week, with few exceptions, of dates that are near each other.
-fn of_weeks(span: Span, dates: &[Date], period: CivilPeriod) -> Vec<(Recurrence, Vec<Date>)> {
+/// The weekly recurrences, with few exceptions, among dates that are near each other.
+fn weekly_recurrences(
+    span: Span,
+    dates: &[Date],
+    period: CivilPeriod,
+) -> Vec<(Recurrence, Vec<Date>)> {
     let together = recurring(span, dates, period);
     if dates.len() > 2 && together.0.except.len() * 6 <= dates.len() {
         return vec![together];
@@ -228,7 +236,7 @@ fn bounded(days: Days, span: Span, dates: &[Date], period: CivilPeriod) -> Recur
         || Recurrence { days, spans: vec![span], since: None, until: None, except: Vec::new() };
     let (Some(first), Some(last)) = (dates.first(), dates.last()) else { return none() };
     let all = none().dates(span, period);
-    // A few that are missing at an end are exceptions, too.
+    // A few missing dates at an end are exceptions, too.
     let is_end = |missing: usize| missing * 8 > dates.len();
     let since = is_end(all.iter().filter(|it| *it < first).count()).then_some(*first);
     let until = is_end(all.iter().filter(|it| *it > last).count()).then_some(*last);
@@ -242,7 +250,7 @@ fn bounded(days: Days, span: Span, dates: &[Date], period: CivilPeriod) -> Recur
 }
 
 impl Recurrence {
-    /// The days on which a span begins that the period shows some of.
+    /// The start days of the occurrences of a span that overlap the period.
     fn dates(&self, span: Span, period: CivilPeriod) -> Vec<Date> {
         let first = plus(period.0.date(), -span.days - 1).unwrap_or(Date::MIN);
         let last = period.1.date();
@@ -257,7 +265,7 @@ impl Recurrence {
         days.filter(is_in).collect()
     }
 
-    /// Every occurrence that the period shows some of, from and to, as if it were not cut off.
+    /// The start and the end of every occurrence that overlaps the period, as if the period did not cut it off.
     #[must_use]
     pub fn occurrences(&self, period: (DateTime, DateTime)) -> Vec<(DateTime, DateTime)> {
         let of_span = |span: &Span| {
@@ -280,13 +288,13 @@ impl Days {
 }
 
 impl Span {
-    /// The civil times at which it begins and ends, if it begins on this day.
+    /// The civil times of the start and the end of an occurrence that starts on this day.
     fn on(self, date: Date) -> Option<(DateTime, DateTime)> {
         Some((date.to_datetime(self.from), plus(date, self.days)?.to_datetime(self.to)))
     }
 }
 
-/// Whether a period shows any of a span that begins `later` days after a date.
+/// Whether a span that starts `later` days after a date overlaps a period.
 fn shows(span: Span, date: Date, later: i32, period: CivilPeriod) -> bool {
     let occurrence = plus(date, later).and_then(|date| span.on(date));
     occurrence.is_some_and(|(from, to)| from < period.1 && to > period.0)

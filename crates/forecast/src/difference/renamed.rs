@@ -1,5 +1,5 @@
-//! Autoscalers that have only got another name. To a controller they are new objects, without the recommendations of the
-//! ones before, so for some minutes they may set something else.
+//! Autoscalers that are only renamed. To a controller they are new objects, without the recommendations of the
+//! former objects, so for some minutes they may set other values.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::Forecast;
 /// The explanation of such a difference.
 const NOTE: &str = "the renamed autoscaler begins without recommendations";
 
-/// The workloads of renamed autoscalers, each with how long earlier recommendations matter.
+/// The workloads of renamed autoscalers, each with the time for which earlier recommendations matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RenamedAutoscalers(BTreeMap<Identity, SignedDuration>);
 
 impl RenamedAutoscalers {
-    /// The renamed autoscalers between a version and one that takes over from it.
+    /// The autoscalers that are renamed between a version and its successor.
     pub(super) fn between(before: &Forecast<'_>, after: &Forecast<'_>) -> RenamedAutoscalers {
         if !after.takes_over() {
             return RenamedAutoscalers::default();
@@ -33,7 +33,7 @@ impl RenamedAutoscalers {
         RenamedAutoscalers(renamed.collect())
     }
 
-    /// Notes what explains the differences of a field, so far as it is this.
+    /// Adds the note to the differences of a field that the renaming explains.
     pub(super) fn explain(&self, difference: &mut Difference, after: Option<&Forecast<'_>>) {
         let history =
             self.0.get(&difference.target).filter(|_| difference.field == Field::Replicas);
@@ -45,7 +45,7 @@ impl RenamedAutoscalers {
     }
 }
 
-/// The autoscalers of a world that another one does not have, by their targets.
+/// The autoscalers of one world that another world lacks, by their targets.
 fn only_in<'w>(world: &'w World, other: &World) -> BTreeMap<&'w Identity, &'w MetricScaling> {
     let all = world.metric_scaling.policies.iter();
     let own = all.filter(|(name, _)| !other.metric_scaling.policies.contains_key(*name));

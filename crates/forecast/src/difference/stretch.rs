@@ -15,33 +15,33 @@ pub struct Difference {
     pub target: Identity,
     /// The field.
     pub field: Field,
-    /// In which of the forecasts it is.
+    /// The forecasts that contain the field.
     pub presence: Presence,
     /// The stretches with a difference, in order. Neighbors that touch differ in a value before or after.
     pub stretches: Vec<Stretch>,
-    /// The totals of the numbers before, over the period.
+    /// The totals of the values before, over the period.
     pub before: BTreeMap<Option<Arc<str>>, Total>,
-    /// The totals of the numbers after, over the period.
+    /// The totals of the values after, over the period.
     pub after: BTreeMap<Option<Arc<str>>, Total>,
 }
 
-/// In which of two forecasts a field is.
+/// The forecasts, of two, that contain a field.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Presence {
-    /// In both.
+    /// Both forecasts.
     Both,
-    /// Only in the later one: no policy set it before.
+    /// Only the later forecast: no policy set the field before.
     Added,
-    /// Only in the earlier one: no policy sets it any more.
+    /// Only the earlier forecast: no policy sets the field any more.
     Removed,
 }
 
 /// A time in which the values differ and neither changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stretch {
-    /// Its first instant.
+    /// The first instant of the stretch.
     pub from: Timestamp,
-    /// The first instant after it.
+    /// The first instant after the stretch.
     pub to: Timestamp,
     /// The side before; `None` if no policy set the field.
     pub before: Option<Side>,
@@ -116,7 +116,7 @@ fn differ(before: Option<&Segment>, after: Option<&Segment>, field: Field) -> bo
     }
 }
 
-/// Adds a stretch, or extends the last one if that differs in nothing but who set the values.
+/// Adds a stretch, or extends the last stretch if the two differ only in the writers of the values.
 fn add(
     stretches: &mut Vec<Stretch>,
     from: Timestamp,
@@ -144,19 +144,19 @@ fn add(
 }
 
 impl Stretch {
-    /// Its length in nanoseconds.
+    /// The length of the stretch in nanoseconds.
     #[must_use]
     pub fn nanoseconds(&self) -> i128 {
         self.to.as_nanosecond() - self.from.as_nanosecond()
     }
 
-    /// The values before and after, the same for all stretches that are grouped as one.
+    /// The values before and after, common to all stretches of a group.
     #[must_use]
     pub fn values(&self) -> (Option<&Option<Value>>, Option<&Option<Value>>) {
         (self.before.as_ref().map(|it| &it.value), self.after.as_ref().map(|it| &it.value))
     }
 
-    /// By how much the sum of its numbers grows per unit of time; `None` if a side has no number.
+    /// The growth of the sum of its values per unit of time; `None` if a side has no number.
     #[must_use]
     pub fn growth(&self) -> Option<i64> {
         let sum = |side: &Option<Side>| match side.as_ref()?.value.as_ref()? {
@@ -169,7 +169,7 @@ impl Stretch {
 }
 
 impl Difference {
-    /// The stretches by their values before and after, in the order of the first of each.
+    /// The stretches by their values before and after, in the order of the first stretch of each group.
     #[must_use]
     pub fn by_values(&self) -> Vec<Vec<&Stretch>> {
         let mut groups: Vec<Vec<&Stretch>> = Vec::new();

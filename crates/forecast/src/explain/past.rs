@@ -1,5 +1,5 @@
 //! The time before an instant: a run of some policies over the week before. All instants of a day have the same run,
-//! so their explanations agree, and the run is made once. The caller chooses the values that it dates.
+//! so their explanations agree, and the run is computed once. The caller chooses the values to date.
 
 use almanac_engine::{Field, Identity, PolicyName, World, known_until};
 use jiff::{SignedDuration, Timestamp};
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{is_same, just_after};
 use crate::{AssumedValues, LastWrite, Period, Segment, Series, Simulation};
 
-/// The length of the search for the start of a decided value, back from the beginning of the day in UTC.
+/// The length of the search for the start of a decided value, back from the start of the day in UTC.
 const LOOKS_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -16,13 +16,13 @@ const DAY_SECONDS: i64 = 24 * 60 * 60;
 #[derive(Debug)]
 pub(super) struct Past {
     policies: Vec<PolicyName>,
-    /// Until when the state of the policies is known.
+    /// The latest instant of the known state of the policies.
     known_until: Option<Timestamp>,
     /// The start of the run.
     from: Timestamp,
-    /// The run, up to the latest instant that was requested.
+    /// The run, up to the latest requested instant.
     simulation: Simulation,
-    /// The series that it has set so far, in the order of the objects and of their fields.
+    /// The series of the run so far, in the order of the objects and of their fields.
     series: Vec<Series>,
 }
 
@@ -41,13 +41,13 @@ impl Past {
         Some(Past { policies, known_until, from, simulation, series })
     }
 
-    /// Whether it is the time before this instant, too, as far as these policies are concerned.
+    /// Whether the run also covers the time before this instant for these policies.
     pub(super) fn is_before(&self, at: Timestamp, policies: &[PolicyName]) -> bool {
         self.policies == policies && self.from == beginning(self.known_until, at)
     }
 
-    /// Since when a field has had the written value, at an instant; `None` if it has had it since the run started, or
-    /// has another value.
+    /// The start of the written value of a field, at an instant; `None` if the value is older than the run, or the
+    /// field has another value.
     pub(super) fn since(
         &mut self,
         at: Timestamp,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::LastWrite;
 
-/// The requests of policies for each of the fields, in their order; each policy with the world that has it.
+/// The requests of policies for each of the fields, in their order; each policy with the world that contains it.
 pub(super) fn requests_in<'p>(
     policies: &(impl Iterator<Item = (&'p World, &'p PolicyName)> + Clone),
     target: &Identity,

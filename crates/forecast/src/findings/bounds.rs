@@ -7,7 +7,7 @@ use super::held::Write;
 use super::watch::{Sort, Watch};
 
 impl Watch<'_> {
-    /// All has been set that is set at an instant: whether the autoscalers keep to it.
+    /// Checks the values against the bounds of the autoscalers, after all writes of an instant.
     pub(super) fn settle(&mut self) {
         for workload in std::mem::take(&mut self.unsettled.1) {
             self.compare_with_bounds(workload);
@@ -40,7 +40,7 @@ impl Watch<'_> {
         };
         let later = set.into_iter().flatten().filter(|it| it.writer().is_some());
         let moved = later.max_by_key(|it| it.at).filter(|it| it.at > replicas.at);
-        // To raise the lower bound above a value is what the bound is for.
+        // A lower bound is meant to raise a value.
         let is_outside = if moved.is_some() { value > max } else { value < min || value > max };
         let since = moved.as_ref().map(|_| replicas.at);
         let Some(writer) = moved.as_ref().unwrap_or(&replicas).writer().cloned() else { return };

@@ -1,4 +1,4 @@
-//! Changes of numbers while a run is watched: values that are cut short, their writers, and values that last only for
+//! Changes of numbers while a run is watched: values that are cut short, their writers, and values that apply only for
 //! a short time in between.
 
 use almanac_engine::{Field, Identity, RuleSchedule, Value};
@@ -10,7 +10,7 @@ use super::watch::{Sort, Watch, in_order, key};
 use super::{ForecastFinding, Problem};
 use crate::Writer;
 
-/// A rule is rare if it does not fire again within this.
+/// A rule is rare if it does not fire again within this time.
 const RARE: SignedDuration = SignedDuration::from_hours(24 * 300);
 
 /// The actions of a rule on several days in a row, or within a week, are one occasion.
@@ -114,7 +114,7 @@ impl Watch<'_> {
         self.found.entry(key).or_insert(ForecastFinding { policy, rule, problem, at });
     }
 
-    /// Reports values that a rare rule raised, and that a rule lowered which otherwise only raises.
+    /// Reports values that a rare rule raised, and that were lowered by a rule that otherwise only raises.
     pub(super) fn report_undone(&mut self) {
         for (place, change) in std::mem::take(&mut self.undone) {
             let Some(by) = change.after.writer() else { continue };
@@ -125,7 +125,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether a rule fires on no other occasion for a long time around an instant at which it did.
+    /// Whether a rule fires on no other occasion for a long time around an instant of a firing.
     fn is_rare(&mut self, writer: &Writer, at: Timestamp) -> bool {
         if let Some(known) = self.rare.get(writer) {
             return *known;
@@ -143,7 +143,7 @@ impl Watch<'_> {
         is_rare
     }
 
-    /// Whether two instants are on one day for a rule. A rare rule's value is meant for its day.
+    /// Whether two instants are on one day in the time zone of a rule. The value of a rare rule is meant for its day.
     fn is_same_day(&self, writer: &Writer, one: Timestamp, other: Timestamp) -> bool {
         let day = |rule: &RuleSchedule, at| rule.zone().civil(at).date();
         self.rule(writer).is_some_and(|rule| day(rule, one) == day(rule, other))
@@ -156,7 +156,7 @@ impl Watch<'_> {
         else {
             return;
         };
-        // A rule that applies only there is meant to.
+        // A rule that applies only in the gap is intended.
         let lies_beneath = between.rule.is_none()
             || self.rule(between).is_some_and(|rule| {
                 let moment_before = within.at.saturating_sub(NANOSECOND).unwrap_or(within.at);

@@ -2,8 +2,9 @@
 //! rules as an earlier one, and the same state before it, shows nothing new.
 //!
 //! The state that rules leave behind depends on the order in which they last fired, and on the clock differences
-//! between their time zones. So a day is identified by these, and by the rules of that day and of the day before.
-//! Only the calendar is used to find them.
+//! between their time zones. So a day is identified by that order, by the differences, and by the rules
+//! of that day and of the day before.
+//! The calendar alone determines all of them.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Period;
 
-/// Of more rules that come on different days than this, every day is run.
-const MOST_RULES: usize = 128;
+/// The maximum number of rules with different days; with more, every day is run.
+const MAX_RULES: usize = 128;
 
 /// The days before a day that run again, so that the state before it is known.
 const LEAD: i64 = 8;
@@ -23,8 +24,8 @@ const LEAD: i64 = 8;
 /// one week after the previous one.
 const WEEKS: i64 = LEAD + 16;
 
-/// The stretches of a period that must be run, in order. They neither touch nor overlap. Where several policies meet,
-/// what there was before matters as well, which is not known of the first days.
+/// The stretches of a period that must be run, in order. Stretches neither touch nor overlap. If several policies
+/// interact, the earlier state matters as well. That state is unknown for the first days.
 pub(crate) fn days_to_run(
     rules: &[&RuleSchedule],
     are_of_several: bool,
@@ -32,7 +33,7 @@ pub(crate) fn days_to_run(
 ) -> Vec<Period> {
     let different = on_different_days(rules, period);
     let rules = different.as_slice();
-    if rules.is_empty() || rules.len() > MOST_RULES {
+    if rules.is_empty() || rules.len() > MAX_RULES {
         return vec![period];
     }
     let Some(mut days) = Days::new(rules, are_of_several, period) else { return vec![period] };
@@ -50,7 +51,7 @@ pub(crate) fn days_to_run(
 }
 
 /// One rule of each group that occurs on the same days of the same clock, and last occurred on the same day before
-/// the period. Nothing else distinguishes days. If there are more than can be distinguished, only some of them.
+/// the period. Nothing else distinguishes days. If more rules exist than can be distinguished, returns only some.
 fn on_different_days<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r RuleSchedule> {
     let clocks = clocks(rules, period);
     let dates = |at: Timestamp| clocks.iter().map(move |it| it.zone().civil(at).date());
@@ -62,7 +63,7 @@ fn on_different_days<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r 
     let mut known: BTreeSet<(Option<usize>, RuleState, Vec<[u32; 2]>)> = BTreeSet::new();
     let mut different = Vec::new();
     for rule in rules {
-        if different.len() > MOST_RULES {
+        if different.len() > MAX_RULES {
             break;
         }
         let days = months.iter().map(|it| rule.days_of_month(it.year(), it.month())).collect();
@@ -74,7 +75,7 @@ fn on_different_days<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r 
     different
 }
 
-/// Rules of which each has a clock of its own. Those that show the same throughout the period count once.
+/// Rules with clocks of their own. Clocks that are equal throughout the period count once.
 pub(crate) fn clocks<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r RuleSchedule> {
     let mut clocks: Vec<&RuleSchedule> = Vec::new();
     for rule in rules {
@@ -85,7 +86,7 @@ pub(crate) fn clocks<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r 
     clocks
 }
 
-/// The position among clocks of the one that a rule follows.
+/// The index of the clock that a rule follows.
 pub(crate) fn clock_of(
     rule: &RuleSchedule,
     clocks: &[&RuleSchedule],
@@ -96,14 +97,14 @@ pub(crate) fn clock_of(
     clocks.iter().position(shows_the_same)
 }
 
-/// The days of a period, one after the other, counted from the first.
+/// The days of a period in order, counted from the first.
 struct Days<'r> {
     rules: &'r [&'r RuleSchedule],
     clocks: Vec<&'r RuleSchedule>,
     period: Period,
     first: Date,
     last: i64,
-    /// From which day on the clocks differ by how many seconds, in order.
+    /// The differences of the clocks in seconds, each with its first day, in order.
     differences: Vec<(i64, Vec<i32>)>,
     repeats_weekly: bool,
     are_of_several: bool,
@@ -119,7 +120,7 @@ struct Days<'r> {
 struct Day {
     number: i64,
     date: Date,
-    /// The days of its month on which each rule comes.
+    /// The days of its month on which each rule fires or is open.
     month: Vec<[u32; 2]>,
 }
 
@@ -128,7 +129,7 @@ struct Day {
 enum RuleState {
     /// The day of its last firing.
     Fired(i64),
-    /// The window was open or closed, or opened, closed or did both on the last day of its own.
+    /// The state of the window, and its changes on the last day with a change.
     Window(i64),
 }
 
@@ -166,7 +167,7 @@ impl<'r> Days<'r> {
         while self.next.number <= self.last {
             let day = self.next.number;
             let comes = self.next.rule_bits();
-            // The first day may have begun already, so it shows nothing for the others.
+            // The first day may have started already, so other days cannot be compared with it.
             let is_known = day >= if self.are_of_several { LEAD } else { 1 };
             let is_new =
                 if is_known { self.is_new(day, comes) } else { day == 0 || comes != [0; 2] };
@@ -197,7 +198,7 @@ impl<'r> Days<'r> {
         key.extend([difference(day - 1), difference(day)]);
         for before in &self.before {
             key.push(match before {
-                // What several had to do with each other depends on how long before it was as well.
+                // The interaction of several policies also depends on how long ago their rules fired.
                 RuleState::Fired(last) if self.are_of_several && *last >= day - LEAD => *last - day,
                 RuleState::Fired(last) => {
                     let is_later =
@@ -210,7 +211,7 @@ impl<'r> Days<'r> {
         self.seen.insert(key)
     }
 
-    /// The first of the differences that is the same as the one at a position.
+    /// The index of the first difference that equals the difference at an index.
     fn same_difference(&self, position: usize) -> i64 {
         let seconds_at =
             |position: usize| self.differences.get(position).map(|(_, seconds)| seconds);
@@ -219,7 +220,7 @@ impl<'r> Days<'r> {
         i64::try_from(same).unwrap_or(i64::MAX)
     }
 
-    /// The first day that must be run to know what there was on a day. A change on that day may also end an earlier
+    /// The first day that must be run to know the state on a day. A change on that day may also end an earlier
     /// interaction of several policies.
     fn lead(&self, day: i64) -> i64 {
         if self.are_of_several {
@@ -270,7 +271,7 @@ impl<'r> Days<'r> {
         Some(())
     }
 
-    /// Leaves out whole weeks that are like the one before.
+    /// Skips whole weeks that equal the previous week.
     fn skip_to(&mut self, number: i64) -> Option<()> {
         let skipped = number - (self.next.number + 1);
         for before in &mut self.before {
@@ -283,7 +284,7 @@ impl<'r> Days<'r> {
         Some(())
     }
 
-    /// From when to when days last, on all clocks.
+    /// The first and the last instant of days, on all clocks.
     fn stretch(&self, (first, last): (i64, i64)) -> Option<Period> {
         let midnights = |number: i64| {
             let date = self.first.saturating_add(jiff::Span::new().days(number));
@@ -323,7 +324,7 @@ fn month_of(rules: &[&RuleSchedule], date: Date) -> Vec<[u32; 2]> {
     rules.iter().map(|it| it.days_of_month(date.year(), date.month())).collect()
 }
 
-/// By how many seconds the clocks are ahead of the first one, whenever that changes.
+/// The lead of each clock over the first clock in seconds, at every change.
 fn differences(clocks: &[&RuleSchedule], period: Period, first: Date) -> Vec<(i64, Vec<i32>)> {
     if clocks.len() < 2 {
         return Vec::new();
@@ -336,7 +337,7 @@ fn differences(clocks: &[&RuleSchedule], period: Period, first: Date) -> Vec<(i6
         let base = clocks.first().map_or(0, offset);
         clocks.iter().map(|it| offset(it) - base).collect()
     };
-    // A change is on one day for one clock, and perhaps on the next for another one.
+    // A change is on one day for one clock, and perhaps on the next day for another clock.
     let day = |at: Timestamp| {
         let dates = clocks.iter().map(|it| it.zone().civil(at).date());
         dates.min().map_or(0, |date| days_between(first, date))

@@ -1,5 +1,5 @@
-//! The actions of each group of rules if it were alone: when it sets a field next, to what, and how long that usually
-//! lasts. Only the calendar counts here; the run computes the interaction of groups.
+//! The actions of each group of rules if it were alone: the next write of a field, its value, and how long it usually
+//! lasts. This module uses only the calendar; the run computes the interaction of groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use super::held::Write;
 use super::watch::Rule;
 use crate::Writer;
 
-/// Rules that belong together: those of one policy that follow one clock, by its number. One of them lowers again the
-/// values that another one of them raises.
+/// The rules of one policy that follow one clock, by the number of the clock. One rule of a group lowers again the
+/// values that another rule of the group raises.
 pub(super) type Group = (PolicyName, Option<usize>);
 
 /// The number of firings that show how long a value usually lasts.
@@ -21,12 +21,12 @@ const FIRINGS: usize = 60;
 /// The months over which the firings of a rule are counted.
 const MONTHS: usize = 24;
 
-/// A value that a group has most of the time is interrupted for a time that is shorter by this factor.
+/// An interruption of the usual value of a group is shorter than that value by this factor.
 const SHORTER: i32 = 4;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// The rules that set numbers, where several groups may set the same.
+/// The rules that set numbers, for fields that several groups may set.
 #[derive(Debug)]
 pub(super) struct GroupSchedules {
     rules: BTreeMap<Group, Vec<RuleSchedule>>,
@@ -35,7 +35,7 @@ pub(super) struct GroupSchedules {
     lasting: BTreeMap<(Writer, Field, Side), Option<SignedDuration>>,
 }
 
-/// A value that a group sets, and by which of its rules.
+/// A value that a group sets, and the rule that sets it.
 #[derive(Clone, Debug)]
 pub(super) struct GroupValue {
     pub(super) at: Timestamp,
@@ -46,9 +46,9 @@ pub(super) struct GroupValue {
 /// The next actions of a group after it has set a value.
 #[derive(Clone, Debug)]
 pub(super) struct End {
-    /// The instant at which the same rule sets the same again, if that is on the same day.
+    /// The instant of the next write of the same value by the same rule, if that is on the same day.
     pub(super) again: Option<Timestamp>,
-    /// The next value on the other side.
+    /// The next value on the other side of the current value.
     pub(super) other: Option<GroupValue>,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn shared_fields(
     shared
 }
 
-/// To which side a value is left.
+/// The direction of a change away from a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Side {
     Below,
@@ -142,7 +142,7 @@ impl GroupSchedules {
         last.map(|(at, _, found)| GroupValue { at, ..found })
     }
 
-    /// The next value that a group sets.
+    /// The next value that a group sets after an instant.
     fn next(
         &self,
         group: &Group,
@@ -156,7 +156,7 @@ impl GroupSchedules {
             Some((at, rule.position, group_value(group, rule, value)))
         };
         let others = self.rules_setting(group, field).filter(|(_, value)| is_one(*value));
-        // Of several at one instant, the later one in the list wins.
+        // Of several writes at one instant, the later rule in the list wins.
         let next =
             others.filter_map(next).min_by_key(|(at, position, _)| (*at, u32::MAX - position));
         next.map(|(at, _, found)| GroupValue { at, ..found })
@@ -180,8 +180,8 @@ impl GroupSchedules {
         End { again, other: self.next(group, field, write.at, |it| side.contains(it, value)) }
     }
 
-    /// Whether a value has lasted as long as it usually does. One that lasts longer has now been left to others. For
-    /// values that last for weeks the answer is no: that is too long to conclude it.
+    /// Whether a value has lasted as long as it usually does. The group has left a value that lasts longer to others.
+    /// For values that last for weeks the result is `false`: that is too long to conclude so.
     pub(super) fn has_lasted(
         &mut self,
         group: &Group,
@@ -195,7 +195,7 @@ impl GroupSchedules {
         usual <= super::RECENT && self.on_its_clock(group, write.at, at) >= usual
     }
 
-    /// Whether a group has a value most of the time, and leaves it only for something short.
+    /// Whether a group has a value most of the time, and interrupts it only for a short time.
     pub(super) fn is_rest(
         &mut self,
         group: &Group,
@@ -210,7 +210,7 @@ impl GroupSchedules {
         of_both.is_some_and(|(lasting, other)| lasting > other * SHORTER)
     }
 
-    /// The usual time from a write of a rule until its group sets something on one side of it.
+    /// The usual time from a write of a rule until its group sets a value on one side of the written value.
     pub(super) fn lasting(
         &mut self,
         group: &Group,
@@ -237,13 +237,13 @@ impl GroupSchedules {
         lasting
     }
 
-    /// Whether a rule fires on half as many days as another one, or fewer: it is an exception to what that one does.
+    /// Whether a rule fires on half as many days as another rule, or fewer: then the rule is an exception to the other.
     pub(super) fn is_exception(&mut self, one: &Writer, other: &Writer) -> bool {
         let (one, other) = (self.days(one), self.days(other));
         one > 0 && one.saturating_mul(2) <= other
     }
 
-    /// On how many days a rule fires; 0 if the rule is unknown.
+    /// The number of days on which a rule fires; 0 if the rule is unknown.
     fn days(&mut self, writer: &Writer) -> u32 {
         if let Some(days) = self.days.get(writer) {
             return *days;
@@ -265,7 +265,7 @@ impl GroupSchedules {
         day(one) == day(other)
     }
 
-    /// The difference of the civil times of a group's clock. A clock change makes it neither longer nor shorter.
+    /// The difference of civil times on the clock of a group. A clock change does not affect the difference.
     fn on_its_clock(&self, group: &Group, from: Timestamp, to: Timestamp) -> SignedDuration {
         self.clock(group, to).duration_since(self.clock(group, from))
     }

@@ -1,4 +1,4 @@
-//! One field while a run is watched: its writers, and the values that were lost or only in between.
+//! One field while a run is watched: its writers, and the values that were lost or applied only for a short time.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::group_schedules::{Group, GroupSchedules};
 use super::lost_values::{LostValue, Requests};
 use crate::{Origin, Writer};
 
-/// A gap between windows is at most this long. A longer one may be meant.
+/// The maximum length of a gap between windows. A longer gap may be intended.
 const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// A value that was set longer ago than this is unrelated to the one that replaces it.
+/// A value that is older than this is unrelated to its replacement.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(24 * 8);
 
-/// A value that was set.
+/// A value with its write.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
     pub(super) at: Timestamp,
@@ -26,7 +26,7 @@ pub(super) struct Write {
     pub(super) group: Option<Group>,
 }
 
-/// A short time between two windows.
+/// A short gap between two windows.
 #[derive(Debug)]
 pub(super) struct ShortGap {
     pub(super) before: Write,
@@ -34,7 +34,7 @@ pub(super) struct ShortGap {
     pub(super) after: Write,
 }
 
-/// A number that was replaced by another one.
+/// A number that another number replaced.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub(super) before: Write,
@@ -42,7 +42,7 @@ pub(super) struct Change {
     pub(super) values: (u32, u32),
 }
 
-/// The results that are certain once a value has lasted.
+/// The results that a lasting value makes certain.
 #[derive(Default, Debug)]
 pub(super) struct HeldValueFindings {
     pub(super) lost: Vec<LostValue>,
@@ -50,15 +50,15 @@ pub(super) struct HeldValueFindings {
     pub(super) change: Option<Change>,
 }
 
-/// A field.
+/// The state of one field during a run.
 #[derive(Debug)]
 pub(super) struct FieldHistory {
-    /// The last values that have lasted, the latest last; at most two.
+    /// The last lasting values, in order; at most two.
     lasted: Vec<Write>,
-    /// The value of this instant. It may be set again at once.
+    /// The value of this instant. A later turn of the same instant may replace the value.
     pub(super) current: Write,
     is_settled: bool,
-    /// The value that each group sets, if there are several.
+    /// The value that each group sets, if several groups set the field.
     requests: Option<Requests>,
 }
 
@@ -81,7 +81,7 @@ impl FieldHistory {
         FieldHistory { lasted: Vec::new(), current: initial, is_settled: false, requests }
     }
 
-    /// Takes a new value. If the one before has lasted, what shows by that.
+    /// Records a new value. Returns the results that are certain if the previous value has lasted.
     pub(super) fn set(
         &mut self,
         write: Write,
@@ -93,7 +93,7 @@ impl FieldHistory {
         }
         let was = self.lasted.last().and_then(Write::number);
         if let Some(requests) = &mut self.requests {
-            // A value that should have come back before this instant has not, independent of which policy sets one
+            // A value that should have returned before this instant has not, independent of which policy sets a value
             // now.
             let moment_before = write.at.saturating_sub(NANOSECOND).unwrap_or(write.at);
             findings.lost.extend(requests.decide(moment_before, was, schedules));
@@ -104,7 +104,7 @@ impl FieldHistory {
         findings
     }
 
-    /// Marks that nothing more is set at the instant of the current value: it has lasted. Returns the results of
+    /// Marks the end of the writes at the instant of the current value, so that the value lasts. Returns the results of
     /// that.
     pub(super) fn settle(&mut self, schedules: &mut GroupSchedules) -> HeldValueFindings {
         if std::mem::replace(&mut self.is_settled, true) {
@@ -113,7 +113,7 @@ impl FieldHistory {
         self.has_lasted(schedules)
     }
 
-    /// The run is over, and nothing more is set before an instant.
+    /// Ends the run: no value is set before an instant.
     pub(super) fn end(
         mut self,
         until: Timestamp,
@@ -126,7 +126,7 @@ impl FieldHistory {
         findings
     }
 
-    /// Whether it shows only later whether something was lost since an instant.
+    /// Whether only later writes can show a value that was lost since an instant.
     pub(super) fn is_open(&self, since: Timestamp) -> bool {
         self.requests.as_ref().is_some_and(|requests| requests.is_open(since))
     }
@@ -153,7 +153,7 @@ fn change(before: &Write, after: &Write) -> Option<Change> {
     (values.0 != values.1).then(|| Change { before: before.clone(), after: after.clone(), values })
 }
 
-/// A short time between what two rules of one policy set, in which it sets something else.
+/// A short gap between the values of two rules of one policy, in which the policy sets another value.
 fn short_gap(before: &Write, within: &Write, after: &Write) -> Option<ShortGap> {
     let is_short = after.at.duration_since(within.at) <= SHORT;
     let differs = within.value != before.value && within.value != after.value;

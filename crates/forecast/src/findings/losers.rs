@@ -1,4 +1,4 @@
-//! The rules that were due in a run, and never decided anything.
+//! The rules that were due in a run, and never decided a value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,12 +22,9 @@ impl Watch<'_> {
                         (writer.policy != loser.policy).then(|| writer.policy.identity.to_string());
                     let rule = writer.rule.as_deref();
                     let who: Vec<&str> = policy.as_deref().into_iter().chain(rule).collect();
-                    format!(
-                        "whenever it fires, as at {at:.0}, {} decides at the same instant",
-                        who.join(" ")
-                    )
+                    format!("{} overrides it at each firing, such as {at:.0}", who.join(" "))
                 }
-                None => format!("whenever it fires, as at {at:.0}, it is superseded"),
+                None => format!("superseded at each firing, such as {at:.0}"),
             };
             let (policy, rule) = (loser.policy.clone(), loser.rule.clone());
             ForecastFinding {
@@ -40,7 +37,7 @@ impl Watch<'_> {
         losers.map(finding).collect()
     }
 
-    /// The windows that were open in the run, and never decided anything.
+    /// The windows that were open in the run, and never decided a value.
     pub(super) fn never_won_though_open(&self) -> Vec<ForecastFinding> {
         let mut findings = Vec::new();
         for (policy, rules) in &self.rules {
@@ -91,13 +88,13 @@ impl Watch<'_> {
 /// The outcome of a rule.
 #[derive(Default)]
 struct Outcome {
-    /// Whether it decided about some object.
+    /// Whether the rule decided about some object.
     has_won: bool,
-    /// The reason for the first object about which it did not decide.
+    /// The reason for the first object about which the rule did not decide.
     lost: Option<String>,
 }
 
-/// The first loss counts, but one to another policy more than any to rules of its own.
+/// Keeps the first loss, and prefers a loss to another policy over a loss to a rule of the same policy.
 pub(super) fn has_lost(
     lost: &mut BTreeMap<Writer, Loss>,
     loser: Writer,

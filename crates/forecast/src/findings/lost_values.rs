@@ -1,20 +1,21 @@
-//! Values of one group of rules that another one undoes early.
+//! Values of one group of rules that another group undoes early.
 //!
-//! The value of a group is the one that it has set last, until it sets something else. It is lost in two ways:
-//! - It has raised a value, for it sets a lower one later, and before that, another group sets one below it.
-//! - It has lowered a value of another policy, sets a higher one later, and before that, the same policy raises it.
+//! The value of a group is its last write, until the group sets another value. The value is lost in two ways:
+//! - The group has raised a value, because it sets a lower value later. Before that, another group sets a value below.
+//! - The group has lowered a value of another policy, and sets a higher value later. Before that, the same policy
+//!   raises it.
 //!
-//! Nothing is lost where sensible people share a field, one after the other or one on top of the other:
-//! - The value comes back soon, as after a maintenance: it is away for a third of its time at most. A group that sets
-//!   back the value of another one sets no value of its own.
-//! - It is the value of the group most of the time, and leaves only for something short.
-//! - It has lasted as long as it usually does. The night before the weekend is as long as any other, though the group
-//!   that has begun it does not set anything else before Monday.
-//! - A rule that fires on half as many days or fewer makes an exception to the other: closing early on one day of the
-//!   year is meant. When it is over, the earlier value must come back.
-//! - A group never lowers anything itself, and leaves that to others. The exception is one that follows another clock,
-//!   and ends its own raise without regard to the other.
-//! - The next value of the group is a step on the way up again, and others have ended the value before.
+//! Nothing is lost if several rules share a field by intent, in succession or one on top of the other:
+//! - The value returns soon, as after a maintenance: it is absent for a third of its time at most. A group that sets
+//!   back the value of another group sets no value of its own.
+//! - The group has the value most of the time, and interrupts it only for a short time.
+//! - The value has lasted as long as usual. The night before the weekend is as long as any other night, though the
+//!   group that started it sets no other value before Monday.
+//! - A rule that fires on half as many days or fewer is an exception to the other rule: closing early on one day of the
+//!   year is intended. After the exception, the earlier value must return.
+//! - A group never lowers a value itself, and leaves that to others. The exception is a group that follows another
+//!   clock and ends its own raise without regard to the other group.
+//! - The next value of the group is a step on the way up again, and other groups have ended the previous value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ pub(super) struct LostValue {
     pub(super) by: Write,
     /// The values before and after.
     pub(super) values: (u32, u32),
-    /// The instant at which its group would have set something else.
+    /// The instant at which its group would have set another value.
     pub(super) end: Option<Timestamp>,
     /// Whether the value was lowered directly.
     pub(super) is_cut: bool,
@@ -51,16 +52,16 @@ pub(super) struct Requests {
     by_group: BTreeMap<Group, Request>,
 }
 
-/// The value of a group.
+/// The current value of a group.
 #[derive(Debug)]
 struct Request {
     write: Write,
     value: u32,
-    /// Its previous value, and the start of that.
+    /// The previous value of the group, and the start of that value.
     before: Option<(Timestamp, u32)>,
-    /// The value that it has replaced, and whose that was.
+    /// The replaced value, and the group that set it.
     replaced: Option<(u32, Option<PolicyName>)>,
-    /// Whether it is from the calendar only, for it was before the run.
+    /// Whether only the calendar shows the value, because it is older than the run.
     is_of_before: bool,
     /// The last instant at which the field was observed with this value.
     seen: Timestamp,
@@ -75,7 +76,7 @@ enum State {
     Over,
 }
 
-/// Another value than that of the group, which may still come back.
+/// The field has another value than that of the group, and the group's value may still return.
 #[derive(Debug)]
 struct UndoneValue {
     lost: LostValue,
@@ -118,7 +119,7 @@ impl Requests {
         Requests { field, groups: groups.to_vec(), by_group: requests.collect() }
     }
 
-    /// A group sets the field, where it was something before this instant.
+    /// Records that a group sets the field, with the value before this instant.
     pub(super) fn set(
         &mut self,
         write: &Write,
@@ -205,7 +206,7 @@ impl Requests {
         lost
     }
 
-    /// Values that have not come back when the decision is due.
+    /// The values that have not returned when the decision is due.
     pub(super) fn decide(
         &mut self,
         now: Timestamp,
@@ -234,7 +235,7 @@ impl Requests {
         write.origin.moves_other_bound && !sets_it()
     }
 
-    /// Whether something may still come back that was undone since an instant.
+    /// Whether a value that was undone since an instant may still return.
     pub(super) fn is_open(&self, since: Timestamp) -> bool {
         self.by_group.values().any(
             |request| matches!(&request.state, State::Undone(undone) if undone.lost.by.at >= since),
@@ -242,12 +243,12 @@ impl Requests {
     }
 }
 
-/// A write of one group, as others see it.
+/// A write of one group, as an input of the other groups.
 struct GroupWrite<'a> {
     write: &'a Write,
     number: u32,
     was: Option<u32>,
-    /// The previous value of the group, and the start of that.
+    /// The previous value of the group, and the start of that value.
     previous: Option<(Timestamp, u32)>,
     field: Field,
     groups: &'a [Group],
@@ -341,7 +342,7 @@ impl Request {
         None
     }
 
-    /// Whether a group that follows another clock ends its own raise from before this one.
+    /// Whether a group that follows another clock ends its own raise from before this value.
     fn is_unknown_to(&self, group: &Group, group_write: &GroupWrite<'_>) -> bool {
         let ends_its_own = group_write
             .previous
@@ -353,7 +354,8 @@ impl Request {
         ends_its_own && has_raised && is_of_another_clock && is_new
     }
 
-    /// Whether it was another one's value already, of those set before the run, which only the calendar shows.
+    /// Whether the value already was that of another group, among the values from before the run. Only the calendar
+    /// shows those values.
     fn is_set_back_long_ago(
         &self,
         group: &Group,
@@ -371,8 +373,8 @@ impl Request {
 }
 
 impl GroupWrite<'_> {
-    /// Whether the group is on its way back from a later value of its own, but not to the lost value, and not to the
-    /// one that would have come next either.
+    /// Whether the group returns from a later value of its own, but neither to the lost value nor to the
+    /// value that would have followed.
     fn sets_back_another(&self, since: Timestamp, requested: u32, end: &End) -> bool {
         let next = end.other.as_ref().map(|it| it.value);
         let previous = self.previous.filter(|(at, _)| *at > since);
@@ -393,15 +395,15 @@ impl GroupWrite<'_> {
 }
 
 impl UndoneValue {
-    /// Until when it is waited for that the value comes back.
+    /// The deadline for the return of the value.
     fn limit(&self) -> Timestamp {
         let waited = self.lost.by.at.saturating_add(RECENT).unwrap_or(Timestamp::MAX);
         let end = self.end.again.or(self.end.other.as_ref().map(|it| it.at));
         end.map_or(waited, |end| end.min(waited))
     }
 
-    /// The value has not come back. If the group starts again rather than ends its value, other rules were meant to
-    /// end it.
+    /// Handles a value that has not returned. If the group starts again rather than ends its value, other rules were
+    /// meant to end the value.
     fn has_not_come_back(
         self,
         group: &Group,

@@ -1,21 +1,21 @@
-//! Findings about a policy without a run: schedules that never come, or are open at once, and selectors that select
-//! nothing.
+//! Findings about a policy without a run: schedules that never fire or open, or that are open at once, and selectors
+//! that select nothing.
 
 use almanac_engine::{EndedScore, PolicyName, RuleSchedule, Unmatched, World};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{ForecastFinding, Problem, TWO_YEARS};
 
-/// The examined time of a schedule that is the same every week.
+/// The examined period of a schedule that is the same every week.
 const WEEKS: SignedDuration = SignedDuration::from_hours(24 * 15);
 
-/// Of two windows, the one that reaches this number of openings later is the rarer one.
+/// Of two windows, the rarer one reaches this number of openings later.
 const OPENINGS: usize = 60;
 
-/// So often in a row, one window after the other is looked for that decides instead.
+/// The maximum number of windows in a row that the search tries for the deciding window.
 const OUTRANKED: usize = 64;
 
-/// The number of rules whose schedules are all compared with each other.
+/// The maximum number of rules whose schedules are all compared with each other.
 const COMPARED: usize = 64;
 
 /// The findings about a policy that do not depend on other policies in the world.
@@ -87,7 +87,7 @@ fn never(rule: &RuleSchedule, from: Timestamp, until: Timestamp) -> Option<Probl
     })
 }
 
-/// Whether two rules of the same rank are open at once with different values, and no other one decides.
+/// Whether two rules of the same rank are open at once with different values, and no other rule decides.
 fn order_decides(
     policy: &PolicyName,
     all: &[RuleSchedule],
@@ -113,8 +113,8 @@ fn order_decides(
     })
 }
 
-/// The first instant at which two windows are open, and no higher-ranking one is. All openings of the rarer one are
-/// looked at; of windows that are the same every week, those of two weeks.
+/// The first instant at which two windows are open, and no window of a higher rank is. Checks all openings of the rarer
+/// window; for windows that are the same every week, those of two weeks.
 fn meeting(
     one: &RuleSchedule,
     other: &RuleSchedule,
@@ -142,7 +142,7 @@ fn meeting(
     })
 }
 
-/// The first instant of a time in which none of some windows is open.
+/// The first instant at which none of some windows is open.
 fn undecided(windows: &[&RuleSchedule], from: Timestamp, until: Timestamp) -> Option<Timestamp> {
     let mut at = from;
     for _ in 0..OUTRANKED {

@@ -14,19 +14,19 @@ use super::lost_values::{LostValue, Requests};
 use super::{ForecastFinding, Problem};
 use crate::{Origin, Period, Simulation, Step, Writer};
 
-/// The state of a run so far. The run may consist of stretches, with nothing new in between.
+/// The state of a run so far. The run may consist of stretches, if the days in between show nothing new.
 pub(crate) struct Watch<'w> {
-    /// The whole world where the run began.
+    /// The whole world at the start of the run.
     pub(super) world: &'w World,
     pub(super) period: Period,
     pub(super) rules: BTreeMap<PolicyName, Vec<Rule>>,
-    /// The workloads that are set here, by their autoscalers.
+    /// The workloads that the run sets, by their autoscalers.
     pub(super) autoscaled: BTreeMap<&'w Identity, Vec<&'w Identity>>,
     pub(super) held: BTreeMap<(Identity, Field), FieldHistory>,
     /// The groups of rules that set a field, if there are several.
     shared: BTreeMap<(Identity, Field), Vec<Group>>,
     schedules: GroupSchedules,
-    /// Until when the state before a stretch counts: an earlier value shows nothing new.
+    /// The end of the lead of a stretch: an earlier value shows nothing new.
     pub(super) known_since: Timestamp,
     /// The workloads whose replicas or bounds have been set at the latest instant.
     pub(super) unsettled: (Timestamp, BTreeSet<&'w Identity>),
@@ -44,16 +44,16 @@ pub(crate) struct Watch<'w> {
     pub(super) rare: BTreeMap<Writer, bool>,
     /// The values that soon replaced one that a rare rule had set.
     pub(super) undone: Vec<((Identity, Field), Change)>,
-    /// The most pods that have waited, for each policy that reports it.
+    /// The maximum number of waiting pods, for each policy that reports it.
     pub(super) waiting: BTreeMap<PolicyName, u32>,
-    /// The placements, and those of them that have selected a cluster.
+    /// All placements, and the placements that have selected a cluster.
     pub(super) placements: BTreeSet<PolicyName>,
     pub(super) selecting: BTreeSet<PolicyName>,
-    /// The scores by when they end.
+    /// The scores by their expiry.
     pub(super) ends_of_scores: BTreeMap<Timestamp, Vec<Score>>,
 }
 
-/// A stretch begins a day at least before the one that it is run for, which may be an hour shorter.
+/// The minimum lead of a stretch: a day, which a clock change may shorten by an hour.
 pub(crate) const SOON: SignedDuration = SignedDuration::from_hours(22);
 
 /// The name of a score, and its cluster.
@@ -151,13 +151,13 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// The rules that are in force.
+    /// The rules in force.
     pub(crate) fn rules(&self) -> Vec<&RuleSchedule> {
         let rules = self.rules.values().flatten().map(|it| &it.schedule);
         rules.filter(|it| !it.is_off).collect()
     }
 
-    /// A stretch begins.
+    /// Starts a stretch.
     pub(crate) fn begin(&mut self, simulation: &Simulation, from: Timestamp) {
         self.unsettled = (from, BTreeSet::new());
         let is_first = from == self.period.from();
@@ -178,7 +178,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// Whether it takes a longer stretch to show what was cut short since an instant.
+    /// Whether only a longer stretch can show the values that were cut short since an instant.
     pub(crate) fn is_open(&self, since: Timestamp) -> bool {
         self.held.values().any(|held| held.is_open(since))
     }
@@ -196,7 +196,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// Takes down a turn.
+    /// Records a turn.
     pub(crate) fn record(&mut self, simulation: &Simulation, step: &Step) {
         if step.at > self.unsettled.0 {
             self.settle();
@@ -242,7 +242,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// A stretch is over, and nothing more happens before an instant.
+    /// Ends a stretch: nothing more happens before an instant.
     pub(crate) fn leave(&mut self, until: Timestamp) {
         self.settle();
         for (place, held) in std::mem::take(&mut self.held) {
@@ -252,7 +252,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// The findings, once all stretches are over.
+    /// The findings after the end of all stretches.
     pub(crate) fn end(mut self) -> Vec<ForecastFinding> {
         self.report_undone();
         let cut: BTreeSet<(PolicyName, PolicyName)> = self
@@ -296,7 +296,7 @@ impl<'w> Watch<'w> {
         Some(&rule.schedule)
     }
 
-    /// Findings from a value alone.
+    /// Records the findings that follow from a value alone.
     fn look_at(&mut self, target: &Identity, field: Field, write: &Write, before: Option<&Value>) {
         let Some(writer) = write.writer().cloned() else { return };
         let at = self.next_time(&writer, write.at);
@@ -330,7 +330,7 @@ impl<'w> Watch<'w> {
                 let ended = self.ends_of_scores.get(&write.at);
                 let changed = before.filter(|before| *before != selected);
                 let Some((ended, before)) = ended.zip(changed) else { return };
-                // Of several, rather one of a cluster that is not selected any more.
+                // Of several scores, prefers one of a cluster that is no longer selected.
                 let is_left = |(_, cluster): &&Score| {
                     is_named(before, cluster) && !is_named(selected, cluster)
                 };
@@ -346,7 +346,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// An instant of the run; for what a rule did before it, when that fires next.
+    /// An instant of the run; for an action of a rule before the run, the next firing of that rule.
     pub(super) fn next_time(&self, writer: &Writer, at: Timestamp) -> Timestamp {
         if at >= self.period.from() {
             return at;

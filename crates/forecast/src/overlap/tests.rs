@@ -1,4 +1,4 @@
-//! Compared with the rules that are open every quarter of an hour.
+//! Compares the overlaps with the rules that are open every quarter of an hour.
 
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// The overlaps in two days, of policies with these rules each.
+/// The overlaps in two days of policies, each with its rules.
 fn meetings(policies: &[&[(&str, &str, u32)]]) -> Vec<String> {
     let mut world = World::default();
     let target = names::workload("shop");

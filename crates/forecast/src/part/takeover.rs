@@ -1,5 +1,5 @@
-//! A version of the policies that takes over from another one, as a change does that is applied. Its new and edited
-//! policies begin there, and find the state that the other version has left.
+//! A version of the policies that takes over from another version, as when a change is applied. Its new and edited
+//! policies start at that instant, and find the state that the other version has left.
 //!
 //! The engine determines which policies continue and which are new; the comparison, the differences over time.
 
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use super::{Forecast, Island};
 use crate::{AssumedValues, LastWrite, Simulation};
 
-/// The values of fields when a version takes over, and who has set them.
+/// The values of fields when a version takes over, and their writers.
 pub(crate) type LeftValues = BTreeMap<(Identity, Field), LastWrite>;
 
 /// The state that connected policies take over.
@@ -24,18 +24,18 @@ pub(crate) type LeftValues = BTreeMap<(Identity, Field), LastWrite>;
 pub(crate) struct Inherited {
     /// The values that the other version has left.
     pub(crate) left: LeftValues,
-    /// Whether they yield to values set later, or at the same instant.
+    /// Whether the left values yield to values set later, or at the same instant.
     pub(crate) yields_to_later: bool,
-    /// The rules that start there, of objects that continue from their status.
+    /// The rules that start at that instant, of objects that continue from their status.
     pub(crate) held_back: Vec<HeldBack>,
 }
 
-/// The version from which another one takes over.
+/// The version from which another version takes over.
 #[derive(Clone, Debug)]
 pub(super) struct Takeover<'a> {
     /// `None` if there was no version before.
     before: Option<Forecast<'a>>,
-    /// For each object whose numbers policies set, the part of that version that has it.
+    /// For each object whose numbers policies set, the part of that version that contains the object.
     part_of: BTreeMap<Identity, usize>,
 }
 
@@ -84,12 +84,12 @@ impl<'a> Takeover<'a> {
             } else if sets_by_firings
                 || !self.continues(&world, policy) && !has_history(&world, policy)
             {
-                // The values that its rules have set are among those left.
+                // The left values include those that its rules have set.
                 start_as_new(&mut world, policy, from);
             }
         }
-        // A status later than everything known of the other version outweighs the values that the version has left,
-        // except for those that it has set since, before rules were edited.
+        // A status later than all known state of the other version outweighs the values that the version has left,
+        // except for values that it has set since, before rules were edited.
         let is_outweighed = known.is_some() && known > self.known_until(&objects);
         if is_outweighed {
             left.retain(|_, write| !held_back.is_empty() && write.since > known);
@@ -101,7 +101,7 @@ impl<'a> Takeover<'a> {
         Simulation::start_after(inherited, world, from, assumed)
     }
 
-    /// Whether a policy is new or edited, one decides no more, or one is gone that set the same.
+    /// Whether a policy is new or edited, a policy can no longer decide, or a deleted policy set the same fields.
     fn is_changed(
         &self,
         world: &World,
@@ -125,19 +125,19 @@ impl<'a> Takeover<'a> {
         self.before.as_ref().is_some_and(|before| continues(world, policy, before.world))
     }
 
-    /// The part of the version before that has set a field of an object, with its island.
+    /// The part of the previous version that has set a field of an object, with its island.
     fn island_of(&self, object: &Identity) -> Option<(usize, &Island)> {
         let part = self.part_of.get(object).copied()?;
         Some((part, self.before.as_ref()?.islands.get(part)?))
     }
 
-    /// The policies that set an object before.
+    /// The policies of the previous version that set an object.
     fn writers(&self, object: &Identity) -> &[PolicyName] {
         let fields = self.island_of(object).and_then(|(_, island)| island.objects.get(object));
         fields.map_or(&[][..], |it| &it.by)
     }
 
-    /// The latest instant at which anything is known of the policies that set these objects before.
+    /// The latest instant of known state of the policies that set these objects before.
     fn known_until(&self, objects: &BTreeSet<Identity>) -> Option<Timestamp> {
         let world = self.before.as_ref()?.world;
         let policies: BTreeSet<&PolicyName> = objects
@@ -149,9 +149,9 @@ impl<'a> Takeover<'a> {
         known_until(&world.part(&policies))
     }
 
-    /// The values that the version before has left in these objects, as far as a policy has set them. Values that no
+    /// The values that the previous version has left in these objects, as far as a policy has set them. Values that no
     /// policy has set are those in the files of the later version. A value that an autoscaler decided at the first
-    /// instant is not included if it is decided there again, from the same replicas.
+    /// instant is not included if the new version decides it again at that instant, from the same replicas.
     pub(super) fn left_values(
         &self,
         objects: &BTreeSet<Identity>,
@@ -181,7 +181,7 @@ impl<'a> Takeover<'a> {
         values
     }
 
-    /// Whether an object was in the version before and is not in a world: then it is deleted, and not left unchanged.
+    /// Whether an object of the previous version is absent in a world: then it is deleted, and not left unchanged.
     pub(super) fn has_lost(&self, world: &World, object: &Identity) -> bool {
         let has = |world: &World| {
             world.objects.workloads.contains_key(object)
@@ -197,8 +197,8 @@ fn has_history(world: &World, policy: &PolicyName) -> bool {
     policy.family == Family::MetricScaling && object.is_some_and(|it| it.memory.is_some())
 }
 
-/// Whether an autoscaler decides over an object from the same replicas as the previous one did. That is so if it is
-/// the same one, or if it multiplies the number of replicas, which would count twice.
+/// Whether an autoscaler decides about an object from the same replicas as the previous autoscaler. That is so if it is
+/// the same autoscaler, or if it multiplies the number of replicas: that factor would count twice.
 fn decides_again(world: &World, object: &Identity, writer: &PolicyName, from: Timestamp) -> bool {
     let is_it = |(autoscaler, of): (&Identity, &MetricScaling)| {
         let name = PolicyName::new(Family::MetricScaling, autoscaler.clone());

@@ -1,4 +1,4 @@
-//! The days that are left out show nothing new: a run of all days has the same findings.
+//! The skipped days show nothing new: a run of all days has the same findings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use super::*;
 const ZONES: [&str; 5] =
     ["UTC", "Europe/Berlin", "Europe/Paris", "America/New_York", "Asia/Kolkata"];
 
-/// Days that come always, every week, every month, every year and once in a while.
+/// Cron fields for every day, and for days of every week, month and year.
 const DAYS: [&str; 8] =
     ["* * *", "* * 1-5", "* * 6", "* * 1-5", "1 * *", "29 * *", "27 11 *", "* 7-12 *"];
 

@@ -1,4 +1,4 @@
-//! The values at the start of a run that the caller states, or that an earlier version of the policies has left.
+//! The values at the start of a run that the caller specifies, or that an earlier version of the policies has left.
 
 use almanac_engine::{Field, Identity, Value};
 use jiff::Timestamp;
@@ -19,8 +19,8 @@ impl Simulation {
         }
     }
 
-    /// Sets fields to the values that another version has left, whose writers stay those of the values, and lets the
-    /// rules begin that were held back until then.
+    /// Sets fields to the values that another version has left, with their writers, and starts the
+    /// rules that were held back until then.
     pub(super) fn take_over(&mut self, inherited: Inherited, from: Timestamp) {
         let Inherited { left, yields_to_later, held_back } = inherited;
         for held in held_back {

@@ -1,4 +1,4 @@
-//! The policies that have turns once only some policies continue.
+//! The turns after a simulation is limited to some policies.
 
 use almanac_engine::{PolicyObject, Slim};
 use almanac_fixtures::{at, names, rules, schedules};

@@ -51,7 +51,7 @@ pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behavi
     behavior("UTC", &hour(start), &hour(end), value, priority)
 }
 
-/// A world that is added to.
+/// Builds a world.
 #[derive(Default)]
 pub(crate) struct Building(World);
 
@@ -94,7 +94,7 @@ impl Building {
         self
     }
 
-    /// The world was seen to be so, as a cluster is.
+    /// Marks the world as observed, like a cluster.
     pub(crate) fn seen_at(mut self, text: &str) -> Building {
         self.0.objects.seen_at = Some(at(text));
         self

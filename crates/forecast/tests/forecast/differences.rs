@@ -1,5 +1,5 @@
 //! The differences between two forecasts are exactly those of their series, found by comparing at every boundary of
-//! either. There is no difference if a behavior is only written in another way.
+//! either. A behavior that is only written in another way makes no difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ fn by_field(all: &[Series]) -> SeriesByField<'_> {
     all.iter().map(|it| ((&it.target, it.field), it)).collect()
 }
 
-/// The value of a side at an instant: that of its series, or else of the object, if that is known.
+/// The value of a side at an instant: that of its series, or else that of the object, if known.
 fn value_at(
     world: &World,
     series: Option<&Series>,

@@ -121,7 +121,7 @@ fn a_value_is_dated_by_a_run_from_a_week_before_the_day() {
 }
 
 #[test]
-fn an_explanation_does_not_depend_on_those_before_it() {
+fn an_explanation_does_not_depend_on_earlier_explanations() {
     let world = Building::default()
         .schedule("nodes", 1, vec![daily("9", "17", 5, 0), daily("20", "22", 2, 0)])
         .schedule("pods", 3, vec![daily("6", "18", 4, 0)])

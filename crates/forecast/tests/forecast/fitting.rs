@@ -16,7 +16,7 @@ fn two_years() -> Period {
     period("2026-11-23T00:00:00Z", "2028-11-23T00:00:00Z")
 }
 
-/// A Deployment of which each pod takes a CPU.
+/// A Deployment whose pods request one CPU each.
 fn consumer(name: &str, replicas: Option<u32>) -> Consumer {
     let of_pod = [1000, 0, 0, 0, 1];
     Consumer { workload: deployment(name), replicas, autoscaler: None, of_pod }
@@ -44,7 +44,7 @@ fn pods(most: u64, consumers: Vec<Consumer>) -> Demand {
     Demand { consumers, groups: vec![vec![allowance]] }
 }
 
-/// The message, and the fix.
+/// The messages, each with its fix.
 fn findings_for(world: &World, demand: &Demand) -> Vec<String> {
     let forecast = Forecast::new(world, two_years(), AssumedValues::new());
     let fit = Fit::new(&forecast, demand);
@@ -132,7 +132,7 @@ fn a_lower_bound_is_certain_and_an_upper_bound_is_possible_if_a_policy_sets_it()
     let possible = of(None, Some(40));
     assert!(possible[0].contains("with up to 40 replicas of"), "{possible:?}");
     assert!(possible[0].contains("there may be up to 40 pods"), "{possible:?}");
-    assert_eq!(of(Some(3), None), [""; 0], "the bound that it has anyway is no peak");
+    assert_eq!(of(Some(3), None), [""; 0], "the bound in the spec is not a peak");
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn a_workload_scaled_by_a_query_without_a_result_is_unknown() {
     let name = names::horizontal_autoscaler("cart").identity;
     world.metric_scaling.policies.insert(name, PolicyObject::new(policy.checked()));
     assert_eq!(findings_for(&world, &pods(15, both())), [""; 0]);
-    assert_eq!(findings_for(&world, &pods(9, both())).len(), 1, "the others are known");
+    assert_eq!(findings_for(&world, &pods(9, both())).len(), 1, "the other replicas are known");
 }
 
 #[test]
-fn nodes_bound_the_sum_of_requests_and_each_of_them_a_single_pod() {
+fn nodes_bound_the_sum_of_requests_and_each_node_bounds_a_single_pod() {
     let world = shop_and_cart(&[("0 12 * * *", 9)]);
     let nodes = Bounding::Nodes { count: 3, selector: Labels::default() };
     let each = Bounding::EachNode { count: 3, selector: Labels::new([("pool", "small")]) };
@@ -167,7 +167,7 @@ fn nodes_bound_the_sum_of_requests_and_each_of_them_a_single_pod() {
     assert_eq!(findings_for(&world, &demand), expected);
 }
 
-/// Days that come always, every week, every month, every year.
+/// Cron fields for every day, and for days of every week, month and year.
 const DAYS: [&str; 5] = ["* * *", "* * 1-5", "* * 6", "1 * *", "27 11 *"];
 
 /// A minute, an hour, a number of `DAYS`, and a number of replicas.
@@ -205,7 +205,7 @@ fn assert_the_first_excess_and_the_peak_are_found(workloads: &[Vec<AnyRule>], mo
         let segments = series.iter().filter_map(|it| it.at(at));
         segments.filter_map(|it| it.value.as_ref().and_then(Value::number)).sum()
     };
-    // Without a policy, there is one of each.
+    // A Deployment without a policy has one replica.
     let most = u32::try_from(workloads.len()).unwrap() + more;
     let demand = pods(most.into(), consumers);
     let forecast = Forecast::new(&world, two_years(), AssumedValues::new());

@@ -10,7 +10,7 @@ use almanac_forecast::{AssumedValues, Assumption, Forecast, Upcoming, explain};
 
 use crate::builders::*;
 
-/// The status entry of a rule whose last firing was carried out, and set this number of replicas.
+/// The status entry of a rule whose last firing was applied and set this number of replicas.
 fn handled(rule: &CronRule, scheduled: &str, replicas: u32) -> RuleMemory {
     let done = FiringOutcome::Done(Applied::Replicas(replicas));
     let execution = Execution::new(at(scheduled), at(scheduled), done);
@@ -29,12 +29,12 @@ fn known_shop(replicas: u32, rules: Vec<CronRule>, of_rules: Vec<RuleMemory>) ->
         .with_status("s", None, Some(Memory { rules: of_rules }))
 }
 
-/// The shop has last opened then, and closed on the evening of the fourth.
+/// The shop last opened at this instant, and closed on the evening of the fourth.
 fn opened_and_closed(rules: &[CronRule], opened: &str) -> Vec<RuleMemory> {
     vec![handled(&rules[0], opened, 10), handled(&rules[1], "2026-03-04T20:00:00Z", 3)]
 }
 
-/// A shop that was seen at noon, after the rule of the morning.
+/// A shop that was observed at noon, after the rule of the morning.
 fn seen_at_noon(replicas: u32) -> Building {
     let rules = open_and_close();
     let memory = Memory { rules: opened_and_closed(&rules, "2026-03-05T08:00:00Z") };
@@ -82,7 +82,7 @@ fn a_firing_that_a_cluster_missed_stays_missed_and_the_value_stays() {
 }
 
 #[test]
-fn a_firing_that_a_cluster_can_still_make_up_for_comes_at_once() {
+fn a_missed_firing_within_its_deadline_is_applied_immediately() {
     let mut rules = open_and_close();
     rules[0].max_delay_seconds = 300;
     let memory = opened_and_closed(&rules, "2026-03-04T08:00:00Z");
@@ -130,7 +130,7 @@ fn a_run_continues_from_a_status_in_a_file() {
     let rules = open_and_close();
     let opened = handled(&rules[0], "2026-03-05T08:00:00Z", 10);
     let world = known_shop(12, rules, vec![opened]).world();
-    // A user has set twelve since then; that holds until the next firing.
+    // A user has set twelve since then; that value stays until the next firing.
     let later = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
     let series = series(&world, later, Field::Replicas);
     assert_eq!(segment_lines(&series), ["05 19:00 12 nobody", "05 20:00 3 s/close"]);
@@ -147,7 +147,7 @@ fn a_rule_missing_from_a_status_never_fires_for_the_past() {
 
 #[test]
 fn two_consecutive_periods_agree_with_one_long_period() {
-    // No rule names the upper bound; which of the two moved it must not depend on the start.
+    // No rule names the upper bound; the rule that moved it must not depend on the start.
     let rules = || {
         vec![
             bounds("eight", "0 8 * * *", Some(20), None),
@@ -169,7 +169,7 @@ fn two_consecutive_periods_agree_with_one_long_period() {
 }
 
 #[test]
-fn an_assumed_bound_moves_the_other_one() {
+fn an_assumed_bound_moves_the_other_bound() {
     let world = Building::default().autoscaler("shop", 1, 10);
     let rules = vec![suspended(bounds("off", "0 8 * * *", Some(2), None))];
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();

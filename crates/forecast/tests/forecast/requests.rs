@@ -1,4 +1,4 @@
-//! The requests of an explained field: every policy that sets it, in which order, and why each wins or loses.
+//! The requests of an explained field: every policy that sets it, their order, and the reason that each wins or loses.
 
 use almanac_engine::cron_scaling::{
     Applied, CronRule, Execution, FiringOutcome, Memory, RuleMemory,

@@ -44,7 +44,7 @@ fn another_rule_that_sets_the_same_value_starts_a_new_segment() {
 }
 
 #[test]
-fn of_two_firings_at_one_instant_only_the_last_shows() {
+fn only_the_last_of_two_firings_at_one_instant_is_visible() {
     let rules = vec![
         rule("low", "0 20 * * *", 1),
         rule("first", "0 8 * * *", 5),
@@ -79,7 +79,7 @@ fn two_policies_that_write_one_target_share_one_series() {
 }
 
 #[test]
-fn two_policies_at_one_instant_show_the_one_that_comes_last() {
+fn the_last_of_two_policies_at_one_instant_wins() {
     let world = Building::default()
         .scaling("a", to_workload("shop"), vec![rule("up", "0 8 * * *", 10)])
         .scaling("b", to_workload("shop"), vec![rule("up", "0 8 * * *", 11)])
@@ -143,7 +143,7 @@ fn each_bound_names_the_rule_that_set_it() {
 }
 
 #[test]
-fn the_segment_of_an_instant_is_the_one_it_lies_in() {
+fn the_segment_of_an_instant_contains_it() {
     let world = Building::default().schedule("nodes", 1, vec![daily("9", "17", 5, 0)]).world();
     let series = series(&world, monday(), Field::Value);
     let value = |text| series.at(at(text)).and_then(number);

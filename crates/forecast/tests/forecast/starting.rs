@@ -1,4 +1,4 @@
-//! The values at the start of a period: left by the last firing before it, else given, else unknown.
+//! The values at the start of a period: from the last firing before it, else specified, else unknown.
 
 use almanac_engine::Field;
 use almanac_forecast::{AssumedValues, Assumption, Forecast};

@@ -1,6 +1,6 @@
 //! The forecast against stepping: the value of every rule and every schedule at every minute, by a loop that has no
-//! turns, no `wake_at`, no replaying and no parts. It uses the calendar to find whether a rule fires, and nothing of
-//! the engine.
+//! turns, no `wake_at`, no replaying and no parts. The loop uses the calendar to check whether a rule fires, and
+//! nothing of the engine.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::builders::*;
 use crate::series::assert_well_formed;
 
-/// Rules fire daily or weekly, so that after so long every rule has fired.
+/// Rules fire daily or weekly, so every rule has fired within this time.
 const SETTLES: SignedDuration = SignedDuration::from_hours(9 * 24);
 const ZONES: [&str; 4] = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
 
@@ -100,8 +100,8 @@ struct Stepped<'a> {
     numbers: BTreeMap<(Identity, Field), u32>,
 }
 
-/// Goes through every minute. The first ones lie before the period, so that every rule has fired
-/// once by its beginning.
+/// Steps through every minute. The first minutes are before the period, so that every rule has fired
+/// once by its start.
 fn stepped(world: &World, period: Period, mut each: impl FnMut(Timestamp, &Stepped<'_>)) {
     let mut stepped = Stepped::new(world);
     let mut now = period.from() - SETTLES;
@@ -130,7 +130,7 @@ impl Stepped<'_> {
         Stepped { world, numbers }
     }
 
-    /// Of the rules that fire at this minute, the last in the spec that names a field sets it.
+    /// Applies the rules that fire at this minute: for each field, the last rule in the spec that names it.
     fn fire(&mut self, policy: &CronScaling, now: Timestamp) {
         let fires = |rule: &CronRule| !rule.suspended && rule.firings.previous(now) == Some(now);
         let (mut min_set_by, mut max_set_by) = (None, None);
@@ -151,7 +151,7 @@ impl Stepped<'_> {
         }
         let bound = |field| self.numbers.get(&(policy.target.identity().clone(), field)).copied();
         let (min, max) = (bound(Field::MinReplicas), bound(Field::MaxReplicas));
-        // The bound that was set later stays, and the other one moves.
+        // The later bound stays, and the other bound moves.
         if let (Some(min), Some(max)) = (min, max)
             && min > max
         {
@@ -176,7 +176,7 @@ impl Stepped<'_> {
     }
 }
 
-/// Of the behaviors that are open, the one of the highest priority, and of those the first.
+/// The open behavior with the highest priority; the first of equal ones.
 fn scheduled(policy: &ScheduledCapacity, now: Timestamp) -> u32 {
     let mut winner: Option<&Behavior> = None;
     for behavior in policy.behaviors.iter().filter(|it| it.windows.is_open(now)) {
@@ -219,7 +219,7 @@ proptest! {
         let mut clock = Simulation::start(world, period.from(), &AssumedValues::new());
         let mut met = 0;
         while let Some(step) = clock.step(period.to()) {
-            // The last turn of an instant is what shows.
+            // Only the last turn of an instant is visible.
             if clock.next() == Some(step.at) {
                 continue;
             }

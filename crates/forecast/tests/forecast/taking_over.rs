@@ -1,4 +1,4 @@
-//! A version of the policies that takes over from another one: what is new or edited begins there, as in a cluster.
+//! A version of the policies that takes over from another version: new and edited rules start then, as in a cluster.
 
 use almanac_engine::cron_scaling::{CronRule, Memory, RuleMemory};
 use almanac_engine::metric_scaling::TargetType;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::builders::*;
 use crate::stepping::worlds;
 
-/// The parts of a version that takes over from another one.
+/// The parts of a version that takes over from another version.
 fn taking_over(before: Option<&World>, after: &World, period: Period) -> Vec<Part> {
     let before = before.map(|world| Forecast::new(world, period, AssumedValues::new()));
     let after = Forecast::new(after, period, AssumedValues::new());
@@ -71,7 +71,7 @@ fn added_and_edited_rules_begin_and_the_others_continue() {
 }
 
 #[test]
-fn a_policy_finds_what_the_one_that_it_replaces_has_set() {
+fn a_policy_finds_the_values_of_the_policy_that_it_replaces() {
     let before = shop(vec![rule("open", "0 8 * * *", 10)]);
     let after = Building::default()
         .workload("shop", 7)
@@ -82,7 +82,7 @@ fn a_policy_finds_what_the_one_that_it_replaces_has_set() {
 }
 
 #[test]
-fn bounds_are_found_as_they_are_also_the_one_that_no_rule_names() {
+fn bounds_keep_their_values_including_a_bound_that_no_rule_names() {
     let of = |rules| {
         Building::default().autoscaler("shop", 2, 5).scaling("s", to_autoscaler("shop"), rules)
     };
@@ -95,7 +95,7 @@ fn bounds_are_found_as_they_are_also_the_one_that_no_rule_names() {
 }
 
 #[test]
-fn a_bound_that_no_rule_has_set_is_the_one_of_the_later_version() {
+fn a_bound_that_no_rule_has_set_comes_from_the_later_version() {
     let of = |max, more: Option<_>| {
         let rules = vec![bounds("high", "0 8 * * *", Some(3), None)];
         let rules = rules.into_iter().chain(more).collect();
@@ -129,7 +129,7 @@ fn a_status_outweighs_what_another_version_has_left() {
 }
 
 #[test]
-fn what_an_edited_rule_has_set_since_a_status_of_the_later_version_stays() {
+fn the_value_of_an_edited_rule_since_a_later_status_stays() {
     let (open, close) = (rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3));
     let known_of = |rules: &[&CronRule], set: u32, written: Vec<CronRule>| {
         let handled = |rule: &&CronRule| RuleMemory::beginning(rule, at("2026-03-04T20:00:00Z"));
@@ -167,10 +167,10 @@ fn only_a_policy_that_takes_over_has_that_assumption() {
     assert_eq!(assumed(&before, &after), [Assumption::TakesOver { from }]);
 }
 
-/// A shop of which the status was written at 8:00.
+/// A shop whose status was written at 8:00.
 fn known_shop(rules: &[CronRule]) -> World {
     let handled = |rule| RuleMemory::beginning(rule, at("2026-03-05T08:00:00Z"));
-    // A rule that has just been written has no status.
+    // A new rule has no status.
     let known = rules.iter().filter(|rule| &*rule.name != "new").map(handled);
     let memory = Memory { rules: known.collect() };
     Building::default()
@@ -202,7 +202,7 @@ fn a_policy_added_next_to_one_with_a_status_does_not_fire_before() {
 }
 
 #[test]
-fn what_a_deleted_rule_has_set_since_a_status_stays() {
+fn the_value_of_a_deleted_rule_since_a_status_stays() {
     let open = rule("open", "0 8 * * *", 12);
     let before = known_shop(&[open.clone(), rule("half", "30 8 * * *", 30)]);
     let after = known_shop(&[open]);
@@ -223,7 +223,7 @@ fn has_differences(before: &World, after: &World) -> bool {
 }
 
 #[test]
-fn what_a_deleted_policy_has_set_stays_unless_the_object_is_deleted_too() {
+fn the_value_of_a_deleted_policy_stays_unless_the_object_is_deleted_too() {
     let rules = || vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
     let unseen = Building::default().scaling("s", to_workload("shop"), rules()).world();
     let kept = Building::default().workload("shop", 7).world();
@@ -264,13 +264,13 @@ fn scaled(name: &str, autoscaler: Autoscaler) -> World {
     world
 }
 
-fn of_nodes() -> Autoscaler {
+fn following_nodes() -> Autoscaler {
     Autoscaler::for_deployment("shop", 1, 20).by(scheduled("nodes"))
 }
 
 #[test]
-fn an_autoscaler_that_can_decide_no_more_leaves_the_replicas_as_they_are() {
-    let (before, shop) = (scaled("a", of_nodes()), deployment("shop"));
+fn an_autoscaler_that_can_no_longer_decide_does_not_change_the_replicas() {
+    let (before, shop) = (scaled("a", following_nodes()), deployment("shop"));
     let unanswered = Autoscaler::for_deployment("shop", 1, 20).by(external("up"));
     for autoscaler in [unanswered, Autoscaler::for_deployment("shop", 1, 20)] {
         let noon = period("2026-03-05T12:00:00Z", "2026-03-05T13:00:00Z");
@@ -283,7 +283,7 @@ fn an_autoscaler_that_can_decide_no_more_leaves_the_replicas_as_they_are() {
 }
 
 #[test]
-fn a_renamed_autoscaler_that_multiplies_the_replicas_there_are_changes_nothing() {
+fn a_renamed_autoscaler_that_multiplies_the_replicas_changes_nothing() {
     let of = |name| {
         let query = scheduled("nodes");
         scaled(name, Autoscaler::for_deployment("shop", 1, 20).with(query, TargetType::Value, 3000))
@@ -294,10 +294,10 @@ fn a_renamed_autoscaler_that_multiplies_the_replicas_there_are_changes_nothing()
 
 #[test]
 fn a_renamed_autoscaler_begins_without_recommendations() {
-    // At 9:00 the schedule has gone down to six, and the window holds ten for five minutes.
+    // At 9:00 the schedule drops to six, and the stabilization window keeps ten for five minutes.
     let soon = period("2026-03-05T09:02:00Z", "2026-03-05T12:00:00Z");
     let of = |name| {
-        let mut world = scaled(name, of_nodes());
+        let mut world = scaled(name, following_nodes());
         world.objects.workloads.get_mut(&deployment("shop")).unwrap().replicas = Some(10);
         world
     };
@@ -311,8 +311,8 @@ fn a_renamed_autoscaler_begins_without_recommendations() {
 }
 
 #[test]
-fn replicas_that_no_file_states_are_those_that_the_window_of_an_autoscaler_holds() {
-    let mut world = scaled("a", of_nodes());
+fn the_window_of_an_autoscaler_determines_replicas_that_no_file_states() {
+    let mut world = scaled("a", following_nodes());
     world.objects.workloads.get_mut(&deployment("shop")).unwrap().replicas = None;
     let lowered = (at("2026-03-05T09:05:00Z"), Some(Value::Number(6)));
     for from in ["2026-03-05T08:58:00Z", "2026-03-05T09:02:00Z"] {
@@ -349,7 +349,7 @@ proptest! {
 
     #[test]
     fn nothing_that_is_set_before_and_after_changes_at_once(before in worlds(), after in worlds()) {
-        // No rule fires at half a minute.
+        // No rule fires between two minutes.
         let period = period("2026-03-02T00:00:30Z", "2026-03-09T00:00:30Z");
         let forecast = |world| Forecast::new(world, period, AssumedValues::new());
         let (old, new) = (forecast(&before), forecast(&after));

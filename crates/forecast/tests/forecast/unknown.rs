@@ -1,4 +1,4 @@
-//! Facts that files lack: the selection of a placement whose clusters they lack.
+//! Facts that files lack: the selection of a placement whose clusters are not in the files.
 
 use almanac_engine::placement::{PrioritizerMode, presumed};
 use almanac_engine::{Field, Value, Verdict, World};

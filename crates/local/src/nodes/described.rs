@@ -1,7 +1,7 @@
-//! Nodes from a description, which are kept from run to run. A described node is recognized by its provider ID, which
-//! has the node's own name in it and cannot be set on a real machine later; no other node is changed or removed.
+//! Nodes from a description, which are kept from run to run. The provider ID identifies a described node: it
+//! contains the name of the node and cannot be set on a real machine later. No other node is changed or removed.
 //!
-//! Additions of other field managers to such a node stay: labels, taints, and that it is cordoned.
+//! Additions of other field managers to such a node stay: labels, taints and cordoning.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ use super::simulator::{
 };
 use super::spec::NodeSpec;
 
-/// The annotation with the taints that the description has given a node, which distinguishes them from the taints of
-/// others.
+/// The annotation with the taints of a node from the description, to distinguish them from the taints of
+/// other field managers.
 const TAINTS: &str = "almanac.dev/described-taints";
 
 impl NodeSimulator {
@@ -74,7 +74,7 @@ fn ensure_free(names: &[String], others: &BTreeMap<String, Node>) -> Result<()> 
         count => format!(" and {} more", count - 1),
     };
     bail!(
-        "there is a node {first}{more} already, and it is not a described one: it is left alone; give the described \
+        "node {first}{more} already exists and is not a described node, so it is not changed; give the described \
          nodes another name, or remove the node if nothing uses it"
     )
 }
@@ -87,7 +87,7 @@ async fn apply(nodes: Api<Node>, node: Node, mut former: Option<Node>) -> Result
         let object = Patch::Apply(object(&node, former.as_ref()));
         match nodes.patch(&name, &applied, &object).await {
             Ok(_) => break,
-            // Controllers change the taints of nodes whenever one comes or goes.
+            // Controllers change the taints of a node often.
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 former = nodes.get_opt(&name).await.with_context(failed)?;
                 let other = former.iter().filter(|node| !is_described(node));
@@ -102,8 +102,8 @@ async fn apply(nodes: Api<Node>, node: Node, mut former: Option<Node>) -> Result
     Ok(())
 }
 
-/// A node but for its status. Taints can only be applied as a whole, so that those of others must be among them; the
-/// version sees to it that none is lost.
+/// A node without its status. Taints can only be applied as a whole, so the taints of other field managers are
+/// included. The resource version prevents the loss of a concurrent change.
 fn object(node: &Node, former: Option<&Node>) -> Value {
     let own = taints(node);
     let before = former.and_then(|it| it.annotations().get(TAINTS));
@@ -134,12 +134,12 @@ fn taints(node: &Node) -> Vec<Taint> {
     node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default()
 }
 
-/// The key and effect of a taint, which no other taint of the node shares.
+/// The key and effect of a taint, unique on a node.
 fn identity(taint: &Taint) -> String {
     format!("{}:{}", taint.key, taint.effect)
 }
 
-/// The status of a node. A condition that was so before has not become so now.
+/// The status of a node. An unchanged condition keeps its transition time.
 fn status(node: &Node, former: Option<&Node>) -> Value {
     let mut status = node.status.clone().unwrap_or_default();
     for condition in status.conditions.iter_mut().flatten() {
@@ -153,7 +153,7 @@ fn status(node: &Node, former: Option<&Node>) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status})
 }
 
-/// Removes a node and its lease. Its pods are those of a machine that is gone, which the controller manager deletes.
+/// Removes a node and its lease. The controller manager deletes the pods of the removed node.
 async fn remove(client: &Client, node: Node) -> Result<()> {
     let name = node.name_any();
     let removed = delete_only(&Api::all(client.clone()), &name, node.uid()).await;
@@ -163,7 +163,7 @@ async fn remove(client: &Client, node: Node) -> Result<()> {
     Ok(())
 }
 
-/// Makes nodes ready again that were treated as lost, as after the sleep of the machine, and stops serving nodes that
+/// Makes lost nodes ready again, as after the sleep of the machine, and stops serving nodes that
 /// were deleted.
 async fn keep_ready(client: Client, running_nodes: RunningNodes) {
     let resource = ApiResource::erase::<Node>(&());
@@ -198,7 +198,7 @@ mod tests {
         spec.node("sail-0").expect("a node")
     }
 
-    /// The same node as the API server has it once it is applied, with these taints.
+    /// The node in the API server after the apply, with these taints.
     fn applied(spec: &NodeSpec, taints: &Value) -> Node {
         let mut applied = object(&described(spec), None);
         applied["spec"]["taints"] = taints.clone();
@@ -221,13 +221,14 @@ mod tests {
             other.spec.get_or_insert_default().provider_id = id.map(str::to_owned);
             assert!(!is_described(&other), "{id:?}");
             let others = BTreeMap::from([(other.name_any(), other)]);
-            let error = ensure_free(&["sail-0".to_owned()], &others).expect_err("it is taken");
-            assert!(error.to_string().starts_with("there is a node sail-0 already"), "{error}");
+            let error =
+                ensure_free(&["sail-0".to_owned()], &others).expect_err("the name is taken");
+            assert!(error.to_string().starts_with("node sail-0 already exists"), "{error}");
         }
     }
 
     #[test]
-    fn taints_of_others_stay_and_those_of_the_former_description_go() {
+    fn taints_of_others_stay_and_taints_of_the_former_description_are_removed() {
         let before = NodeSpec::named("sail").taint("night", "", TaintEffect::NoSchedule).taint(
             "spot",
             "yes",

@@ -1,5 +1,5 @@
-//! Groups of simulated nodes that grow and shrink. A node belongs to a group by its labels. It is simulated by its
-//! provider ID, which cannot be set on a real machine later; no other node is counted, changed or removed.
+//! Groups of simulated nodes that grow and shrink. Labels assign a node to a group. A simulated node is identified by
+//! its provider ID, which cannot be set on a real machine later; no other node is counted, changed or removed.
 //!
 //! This module keeps no state: it reads the nodes from the API server each time. The caller decides the desired number
 //! of nodes and whether writes are allowed now.
@@ -25,15 +25,15 @@ pub const NODE_GROUP_NAMESPACE: &str = "almanac.dev/node-group-namespace";
 /// The prefix of the provider IDs of simulated nodes.
 const SIMULATED: &str = "simulated://";
 
-/// After a failure, the nodes are listed again from the beginning.
+/// The delay before the nodes are listed again after a failure.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
 
 /// The object that describes a group.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeGroup<'a> {
-    /// Its namespace.
+    /// The namespace of the object.
     pub namespace: &'a str,
-    /// Its name.
+    /// The name of the object.
     pub name: &'a str,
 }
 
@@ -51,16 +51,16 @@ impl NodeGroup<'_> {
 struct Member {
     name: String,
     uid: Option<String>,
-    /// Whether it is being deleted; its name is not free yet.
+    /// Whether the node is being deleted, so that its name is not free yet.
     is_leaving: bool,
 }
 
 /// The outcome of an attempt to resize a group.
 #[derive(Debug, Default)]
 pub struct Resized {
-    /// The names that nodes would have had, and that other nodes have.
+    /// The names of the new nodes that other nodes already use.
     pub taken: Vec<String>,
-    /// Nodes of the group whose names are needed again, and that are still being deleted.
+    /// Nodes of the group that are still being deleted, and whose names are needed again.
     pub leaving: Vec<String>,
 }
 
@@ -83,9 +83,9 @@ impl NodeGroups {
         Ok(members.iter().filter(|member| !member.is_leaving).count())
     }
 
-    /// Adds nodes to a group, or removes some, until it has this many. They are named `ID-0`, `ID-1` and so on; the
-    /// lowest free numbers come first, and the highest go first. `may_write` is evaluated before every write; if it
-    /// returns false, the remaining writes are skipped.
+    /// Adds or removes nodes until a group has this many. Their names are `ID-0`, `ID-1` and so on. The
+    /// lowest free numbers are added first, and the highest are removed first. `may_write` is evaluated before every
+    /// write; if it returns false, the remaining writes are skipped.
     pub async fn resize(
         &self,
         group: NodeGroup<'_>,
@@ -119,7 +119,7 @@ impl NodeGroups {
     }
 
     /// Keeps the nodes of all groups alive and serves their pods until it is dropped. `changed` is called with the
-    /// group when one of its nodes is there, has changed or is gone, `failed` with what is tried again.
+    /// group when one of its nodes is added, changed or deleted, `failed` with the action that is retried.
     pub async fn serve(
         &self,
         changed: impl Fn(NodeGroup<'_>) + Sync,
@@ -193,7 +193,7 @@ impl NodeGroups {
         Ok(members.collect())
     }
 
-    /// Makes a node; its name if that is taken.
+    /// Creates a node; returns its name if the name is taken.
     async fn add(
         &self,
         spec: &NodeSpec,
@@ -254,14 +254,14 @@ struct Plan {
     leaving: Vec<String>,
 }
 
-/// A node that is leaving does not count, but has its name until it is gone. One that has no number of this group
-/// goes first.
+/// A node under deletion does not count, but its name stays in use until then. A node without a number of this group
+/// is removed first.
 fn plan(members: &[Member], id: &str, wanted: usize) -> Plan {
     let number = |member: &Member| -> Option<usize> {
         member.name.strip_prefix(id)?.strip_prefix('-')?.parse().ok()
     };
     let mut staying: Vec<&Member> = members.iter().filter(|member| !member.is_leaving).collect();
-    // Those without a number come last.
+    // Nodes without a number come last.
     staying.sort_by_key(|member| (number(member).is_none(), number(member), &member.name));
     let remove = staying.iter().skip(wanted).map(|member| Member::clone(member)).collect();
     let missing = wanted.saturating_sub(staying.len());
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_was_named_after_another_id_counts_and_goes_first() {
+    fn a_member_that_was_named_after_another_id_counts_and_is_removed_first() {
         let some = ["pool-0", "old-0", "pool-x"].map(member);
         assert_eq!(planned(&some, 3), (names([]), names([])));
         assert_eq!(planned(&some, 1), (names([]), names(["old-0", "pool-x"])));

@@ -1,5 +1,5 @@
-//! The leases of simulated nodes: made once, renewed as long as the node is up. Without them, the
-//! controller manager takes a node for lost.
+//! The leases of simulated nodes: created once, renewed as long as the node is up. Without leases, the
+//! controller manager treats a node as lost.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::simulator::{RunningNodes, at_once};
 
-/// As a kubelet does it: a lease of 40 seconds, renewed every 10.
+/// The lease duration of a kubelet: 40 seconds, renewed every 10.
 const DURATION_SECONDS: u32 = 40;
 const BETWEEN_RENEWALS: Duration = Duration::from_secs(10);
 const NAMESPACE: &str = "kube-node-lease";
@@ -24,7 +24,7 @@ pub(crate) fn leases(client: &Client) -> Api<Lease> {
     Api::namespaced(client.clone(), NAMESPACE)
 }
 
-/// Renews the lease of each of the nodes, or makes it.
+/// Renews or creates the lease of each node.
 pub(crate) async fn renew(client: &Client, nodes: Vec<String>) -> Result<()> {
     let leases = leases(client);
     let renew = |node: String| {
@@ -47,11 +47,11 @@ pub(crate) async fn renew(client: &Client, nodes: Vec<String>) -> Result<()> {
     at_once(nodes.into_iter().map(renew)).await
 }
 
-/// Renews the leases of all nodes that are up, again and again.
+/// Renews the leases of all nodes that are up, periodically.
 pub(crate) async fn keep_renewing(client: Client, running_nodes: RunningNodes) {
     loop {
         tokio::time::sleep(BETWEEN_RENEWALS).await;
-        // The API server may be down on purpose. The next round comes in time for the lease.
+        // The API server may be down on purpose. The next round is before the end of the lease.
         let _ = renew(&client, running_nodes.names()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Serves the pods that are bound to simulated nodes. Their statuses, and the instant at which they end, are in `pods`.
+//! Serves the pods that are bound to simulated nodes. `pods` computes their statuses, and the instants of their end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -21,12 +21,12 @@ use super::simulator::RunningNodes;
 const PODS_AT_ONCE: usize = 32;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 
-/// Serves pods: one for all the nodes, because there is nothing that differs between them.
+/// Serves the pods of all nodes, because pods are served the same way on every node.
 #[derive(Clone)]
 pub(super) struct Kubelet {
     client: Client,
     running_nodes: RunningNodes,
-    /// The pods that a task works on, each with its newest state since the task began.
+    /// The pods with a running task, each with its newest state since the task started.
     at_work: Arc<Mutex<BTreeMap<String, Option<Pod>>>>,
     /// The pods that are processed again when they end.
     ending: Arc<Mutex<BTreeSet<String>>>,
@@ -36,7 +36,8 @@ pub(super) struct Kubelet {
 
 impl Kubelet {
     pub(super) fn new(client: &Client, running_nodes: &RunningNodes) -> Self {
-        // Pods of former runs and of other simulators have addresses too: it begins anywhere among four million.
+        // Pods of former runs and of other simulators have addresses too, so the first address is random among four
+        // million.
         let [.., high, middle, low] = RandomState::new().hash_one(()).to_be_bytes();
         Self {
             client: client.clone(),
@@ -48,9 +49,9 @@ impl Kubelet {
         }
     }
 
-    /// Serves the pods of a namespace, or of all.
+    /// Serves the pods of one namespace, or of all namespaces.
     pub(super) async fn serve(self, namespace: Option<String>) {
-        // Only what has been bound to some node.
+        // Only pods that are bound to a node.
         let fields = Some("spec.nodeName!=".to_owned());
         let selection = Selection { namespace, fields, ..Selection::default() };
         let resource = ApiResource::erase::<Pod>(&());
@@ -64,7 +65,7 @@ impl Kubelet {
         }
     }
 
-    /// Works on a pod in a task of its own, on one state of it at a time.
+    /// Processes a pod in a task of its own, one state at a time.
     pub(super) fn take_on(&self, pod: Pod) {
         let Some(uid) = pod.uid() else { return };
         let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +85,7 @@ impl Kubelet {
         });
     }
 
-    /// The state that came in during the work; without one, the work on this pod ends.
+    /// The newest state since the task started on the previous state; without one, the task of this pod ends.
     fn newer(&self, uid: &str) -> Option<Pod> {
         let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = at_work.get_mut(uid).and_then(Option::take);
@@ -94,7 +95,7 @@ impl Kubelet {
         newest
     }
 
-    /// A report that fails is repeated as long as the node is up: a kubelet does the same.
+    /// A failed report is retried as long as the node is up, as a kubelet does.
     async fn work_on(&self, pod: &Pod) {
         let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
         while self.running_nodes.has(node) {
@@ -105,7 +106,7 @@ impl Kubelet {
             drop(permit);
             match sent {
                 Ok(()) => return self.await_end(pod),
-                // It is gone, another pod has its name, or it has changed, which is work of its own.
+                // The pod is deleted, another pod has its name, or a change of the pod follows as a new state.
                 Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return,
                 Err(_) => tokio::time::sleep(BETWEEN_ATTEMPTS).await,
             }
@@ -154,7 +155,7 @@ impl Kubelet {
         }
     }
 
-    /// An address for each pod, of a network that no machine uses.
+    /// A new address for a pod, from a network that no machine uses.
     fn address(&self) -> String {
         let number = self.next_address.fetch_add(1, Ordering::Relaxed);
         let [_, high, middle, low] = number.to_be_bytes();
@@ -167,7 +168,7 @@ fn at_once(pod: &Pod) -> DeleteParams {
     DeleteParams::default().grace_period(0).preconditions(only_this)
 }
 
-/// A status must reach neither another pod of the same name nor this pod after a change that the watch will deliver. A
+/// Makes a patch fail for another pod of the same name, and for this pod after a change that the watch will deliver. A
 /// second address would be added to the first, and the API server rejects that.
 fn as_seen(mut patch: Value, pod: &Pod) -> Value {
     patch["metadata"] = json!({"uid": pod.uid(), "resourceVersion": pod.resource_version()});

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// The report about a pod that the API server still lacks.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Report {
-    /// Nothing: the status is up to date.
+    /// No report: the status is up to date.
     Nothing,
     /// A patch of the status.
     Status(Value),
@@ -51,7 +51,7 @@ pub(crate) fn ends_at(pod: &Pod) -> Option<Timestamp> {
 /// The running time of a container whose command has no sleep.
 const USUALLY: SignedDuration = SignedDuration::from_secs(5);
 
-/// As long as the container sleeps: `[sleep, "90"]`, or `[sh, -c, "work && sleep 5m"]`; `None` for one that never ends.
+/// The sleep of a container, as in `[sleep, "90"]` or `[sh, -c, "work && sleep 5m"]`; `None` for an endless sleep.
 fn runs_for(container: &Container) -> Option<SignedDuration> {
     let texts = container.command.iter().flatten().chain(container.args.iter().flatten());
     let mut words = texts.flat_map(|text| text.split(|it: char| it.is_whitespace() || it == ';'));
@@ -76,7 +76,7 @@ fn runs_for(container: &Container) -> Option<SignedDuration> {
     Some(slept.unwrap_or(USUALLY))
 }
 
-/// A pod is ready when its containers are and every readiness gate it names is open.
+/// A pod is ready when its containers are ready and all its readiness gates are open.
 fn gates_are_open(pod: &Pod) -> bool {
     let gates = pod.spec.iter().flat_map(|spec| spec.readiness_gates.iter().flatten());
     gates.into_iter().all(|gate| condition(pod, &gate.condition_type) == Some(true))
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_pod_goes_in_every_phase() {
+    fn a_deleted_pod_is_removed_in_every_phase() {
         let deleted = pod(&json!({
             "metadata": {"name": "p", "deletionTimestamp": "2026-01-01T00:00:00Z"},
             "status": {"phase": "Running"},

@@ -1,5 +1,5 @@
 //! Keeps simulated nodes alive, and stops, restarts or removes them for tests. `spec` describes the nodes, `kubelet`
-//! serves their pods, `heartbeat` renews the leases, and `described` has the nodes that are kept from run to run.
+//! serves their pods, `heartbeat` renews the leases, and `described` handles the nodes that are kept from run to run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +20,10 @@ use crate::await_condition::{Observation, PATIENCE, await_condition};
 /// The number of requests about nodes in flight at once.
 pub(super) const NODES_AT_ONCE: usize = 16;
 
-/// The reason that a node is ready.
+/// The message of the conditions of a ready node.
 pub(super) const WELL: &str = "simulated and well";
 
-/// Nodes that exist only as objects. Once this is dropped, their leases are not renewed and their
+/// Nodes that exist only as objects. After the simulator is dropped, their leases are not renewed and their
 /// pods are not served, so the nodes become lost. [`NodeSimulator::remove_all`] deletes them.
 pub struct NodeSimulator {
     client: Client,
@@ -52,12 +52,12 @@ impl RunningNodes {
 }
 
 impl NodeSimulator {
-    /// Makes the nodes and serves the pods of every namespace that are bound to them.
+    /// Creates the nodes and serves the pods of every namespace that are bound to them.
     pub async fn start(client: &Client, specs: &[NodeSpec]) -> Result<Self> {
         Self::start_with(client, specs.to_vec(), None).await
     }
 
-    /// The same for the pods of one namespace.
+    /// Creates the nodes and serves the pods of one namespace that are bound to them.
     pub async fn for_namespace(
         client: &Client,
         specs: &[NodeSpec],
@@ -65,7 +65,7 @@ impl NodeSimulator {
         is_fenced: bool,
     ) -> Result<Self> {
         let owned = specs.iter().map(|spec| spec.owned_by(namespace, is_fenced)).collect();
-        // Without a fence, pods of other namespaces may be bound here, and they must be served too.
+        // Without a fence, pods of other namespaces may be bound to these nodes, and must be served too.
         let served = is_fenced.then(|| namespace.to_owned());
         Self::start_with(client, owned, served).await
     }
@@ -87,13 +87,13 @@ impl NodeSimulator {
         Ok(Self::serving(client, running_nodes, names, namespace))
     }
 
-    /// Serves nodes that are there already, once they are [adopted](Self::adopt).
+    /// Serves existing nodes, once they are [adopted](Self::adopt).
     #[must_use]
     pub fn without_nodes(client: &Client) -> Self {
         Self::serving(client, RunningNodes::default(), Vec::new(), None)
     }
 
-    /// Serves the pods of a namespace, or of all, on nodes that are up.
+    /// Serves the pods of one namespace, or of all namespaces, on nodes that are up.
     pub(super) fn serving(
         client: &Client,
         running_nodes: RunningNodes,
@@ -107,12 +107,12 @@ impl NodeSimulator {
         Self { client: client.clone(), running_nodes, names, kubelet, tasks }
     }
 
-    /// Does this too until it is dropped.
+    /// Runs another task until the simulator is dropped.
     pub(super) fn add_task(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }
 
-    /// Keeps a node alive from now on that is there already, and serves its pods.
+    /// Keeps an existing node alive from now on, and serves its pods.
     pub async fn adopt(&self, node: &Node) -> Result<()> {
         let name = node.name_any();
         if self.running_nodes.with(|names| names.insert(name.clone())) {
@@ -131,13 +131,13 @@ impl NodeSimulator {
         Ok(())
     }
 
-    /// Stops serving a node whose object is gone.
+    /// Stops serving a node whose object was deleted.
     pub async fn let_go(&self, node: &str) -> Result<()> {
         self.running_nodes.with(|names| names.remove(node));
         delete_if_there(&heartbeat::leases(&self.client), node).await
     }
 
-    /// The names of all its nodes, in the order of the description.
+    /// The names of all nodes of the simulator, in the order of the description.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -153,18 +153,18 @@ impl NodeSimulator {
         self.patch(node, json!({"spec": {"unschedulable": null}})).await
     }
 
-    /// Gives a label a value, or takes it away.
+    /// Sets or removes a label of a node.
     pub async fn relabel(&self, node: &str, key: &str, value: Option<&str>) -> Result<()> {
         self.patch(node, json!({"metadata": {"labels": {key: value}}})).await
     }
 
-    /// Shuts a node down in good order: it reports that it is not ready, and stops its heartbeats.
+    /// Shuts a node down gracefully: the node reports that it is not ready, and stops its heartbeats.
     pub async fn stop_node(&self, node: &str) -> Result<()> {
         self.cut_off(node)?;
         report_conditions(&self.client, node, false, "simulated, and shutting down").await
     }
 
-    /// Cuts a node off: it stops its heartbeats, and the controller manager detects that after its timeout.
+    /// Cuts a node off: the node stops its heartbeats, and the controller manager detects that after its timeout.
     pub fn cut_off(&self, node: &str) -> Result<()> {
         ensure!(
             self.running_nodes.with(|names| names.remove(node)),
@@ -173,7 +173,7 @@ impl NodeSimulator {
         Ok(())
     }
 
-    /// Brings a node back, with the pods that it still has.
+    /// Restarts a node with its remaining pods.
     pub async fn bring_up(&self, node: &str) -> Result<()> {
         ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
         heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
@@ -191,14 +191,14 @@ impl NodeSimulator {
         Ok(())
     }
 
-    /// Deletes a node's object, as a cloud provider does with a machine that is gone.
+    /// Deletes the object of a node, as a cloud provider does for a deleted machine.
     pub async fn remove(&self, node: &str) -> Result<()> {
         self.running_nodes.with(|names| names.remove(node));
         delete_if_there(&Api::<Node>::all(self.client.clone()), node).await?;
         delete_if_there(&heartbeat::leases(&self.client), node).await
     }
 
-    /// Deletes all its nodes.
+    /// Deletes all nodes of the simulator.
     pub async fn remove_all(&self) -> Result<()> {
         futures::stream::iter(&self.names)
             .map(|node| self.remove(node))
@@ -276,7 +276,7 @@ pub(super) async fn at_once(
     work.try_for_each(|()| async { Ok(()) }).await
 }
 
-/// Deletes this node, and not another one that has its name by now; whether it was there.
+/// Deletes this node, but not another node that has its name by now. Returns whether the node existed.
 pub(super) async fn delete_only(
     nodes: &Api<Node>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The desired properties of nodes, and the objects that have them. The caller keeps the nodes alive.
+//! The desired properties of nodes, and the node objects with these properties. The caller keeps the nodes alive.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ pub const OWNER: &str = "test.almanac/namespace";
 /// The effect of a taint on pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaintEffect {
-    /// Pods without a toleration are not scheduled there.
+    /// Pods without a toleration are not scheduled to the node.
     NoSchedule,
-    /// Pods without a toleration are scheduled there when nothing else is left.
+    /// Pods without a toleration are scheduled to the node only if no other node fits.
     PreferNoSchedule,
-    /// Pods without a toleration are not scheduled there, and leave when they are there.
+    /// Pods without a toleration are not scheduled to the node, and running ones are evicted.
     NoExecute,
 }
 
@@ -44,7 +44,7 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// One node with 4 CPUs, 16 GiB and room for 110 pods.
+    /// One node with 4 CPUs, 16 GiB and a capacity of 110 pods.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self {
@@ -58,55 +58,55 @@ impl NodeSpec {
         }
     }
 
-    /// The number of nodes.
+    /// Sets the number of nodes.
     #[must_use]
     pub fn count(mut self, count: usize) -> Self {
         self.count = count;
         self
     }
 
-    /// Their size, as Kubernetes writes quantities.
+    /// Sets the CPUs and the memory of each node, as Kubernetes quantities.
     #[must_use]
     pub fn size(self, cpu: &str, memory: &str) -> Self {
         self.cpu(cpu).memory(memory)
     }
 
-    /// Their CPUs.
+    /// Sets the CPUs of each node.
     #[must_use]
     pub fn cpu(mut self, cpu: &str) -> Self {
         cpu.clone_into(&mut self.cpu);
         self
     }
 
-    /// Their memory.
+    /// Sets the memory of each node.
     #[must_use]
     pub fn memory(mut self, memory: &str) -> Self {
         memory.clone_into(&mut self.memory);
         self
     }
 
-    /// The number of pods that each has room for.
+    /// Sets the pod capacity of each node.
     #[must_use]
     pub fn pods(mut self, pods: u32) -> Self {
         self.pods = pods;
         self
     }
 
-    /// One more label.
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.to_owned(), value.to_owned());
         self
     }
 
-    /// One more taint.
+    /// Adds a taint.
     #[must_use]
     pub fn taint(mut self, key: &str, value: &str, effect: TaintEffect) -> Self {
         self.taints.push((key.to_owned(), value.to_owned(), effect));
         self
     }
 
-    /// The same for one namespace: its name before theirs, its label, and, where there is a fence,
+    /// Reserves the nodes for one namespace: its name as a prefix, its label, and, with a fence,
     /// the taint that only its pods tolerate.
     pub(crate) fn owned_by(&self, namespace: &str, is_fenced: bool) -> Self {
         let mut owned = self.clone().label(OWNER, namespace);
@@ -114,12 +114,12 @@ impl NodeSpec {
         if is_fenced { owned.taint(OWNER, namespace, TaintEffect::NoSchedule) } else { owned }
     }
 
-    /// The objects, as a kubelet registers them: status and all.
+    /// The node objects that a kubelet registers, including their statuses.
     pub(crate) fn objects(&self) -> Result<Vec<Node>> {
         (0..self.count).map(|number| self.node(&format!("{}-{number}", self.name))).collect()
     }
 
-    /// One of them, under this name.
+    /// The node object with this name.
     pub(crate) fn node(&self, name: &str) -> Result<Node> {
         serde_json::from_value(self.object(name))
             .with_context(|| format!("failed to describe node {name}"))
@@ -160,7 +160,7 @@ impl NodeSpec {
     }
 }
 
-/// The conditions a kubelet reports: nothing is short, and it is ready or it is not.
+/// The conditions that a kubelet reports: no resource pressure, and ready or not ready.
 pub(crate) fn conditions(is_ready: bool, because: &str) -> Value {
     let now = Timestamp::now();
     let one = |kind: &str, status: bool, reason: &str, message: &str| {

@@ -1,4 +1,4 @@
-//! Makes certificates, and reads their validity.
+//! Creates certificates, and reads their validity.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use x509_parser::pem::{Pem, parse_x509_pem};
 
 use super::{CertificateRequirements, Pair};
 
-/// The clocks of clients that verify a certificate may be behind by this much.
+/// The maximum lag of the clocks of clients that verify a certificate.
 const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
 
 /// The reason that a certificate cannot be created or read.
@@ -22,12 +22,12 @@ pub enum CertificateError {
     /// The certificate cannot be created.
     #[error("failed to create a certificate: {0}")]
     Making(#[from] rcgen::Error),
-    /// The text is not a certificate.
+    /// The string is not a certificate.
     #[error("failed to read a certificate: {0}")]
     Reading(String),
 }
 
-/// Since when and until when a certificate counts.
+/// The period of validity of a certificate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validity {
     from: Timestamp,
@@ -56,20 +56,20 @@ impl Validity {
         self.until.duration_since(now)
     }
 
-    /// The time since it was created.
+    /// The time since the certificate was created.
     pub(super) fn age(self, now: Timestamp) -> SignedDuration {
         now.duration_since(self.from) - CLOCKS_APART
     }
 }
 
-/// A new authority.
+/// Creates a CA.
 pub(super) fn make_authority(
     now: Timestamp,
     lifetime: SignedDuration,
 ) -> Result<Pair, CertificateError> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();
-    // Each has a name of its own, by which a client that verifies a chain finds the right one.
+    // Each CA has a name of its own, by which a client that verifies a chain finds the right CA.
     let key_bytes = key.subject_public_key_info();
     let number = key_bytes.iter().rev().take(8).fold(0_u64, |all, it| all << 8 | u64::from(*it));
     params.distinguished_name.push(DnType::CommonName, format!("almanac {number:016x}"));
@@ -80,7 +80,7 @@ pub(super) fn make_authority(
     Ok(Pair { certificate: certificate.pem(), key: key.serialize_pem() })
 }
 
-/// A new certificate for a server.
+/// Creates a certificate for a server.
 pub(super) fn make_certificate(
     authority: &Pair,
     requirements: &CertificateRequirements,
@@ -110,7 +110,7 @@ fn set_validity(params: &mut CertificateParams, now: Timestamp, lifetime: Signed
     params.not_after = instant(now.saturating_add(lifetime).unwrap_or(now));
 }
 
-/// Whether a pair has the key of its certificate.
+/// Whether the key of a pair belongs to its certificate.
 pub(super) fn belong_together(pair: &Pair) -> bool {
     let Ok(key) = KeyPair::from_pem(&pair.key) else { return false };
     let of_certificate = |pem: Pem| {
@@ -120,7 +120,7 @@ pub(super) fn belong_together(pair: &Pair) -> bool {
     pem_of(&pair.certificate).ok().and_then(of_certificate).unwrap_or(false)
 }
 
-/// Whether an authority has signed a certificate.
+/// Whether a CA has signed a certificate.
 pub(super) fn is_signed_by(certificate: &str, authority: &str) -> bool {
     let (Ok(certificate), Ok(authority)) = (pem_of(certificate), pem_of(authority)) else {
         return false;

@@ -1,7 +1,7 @@
-//! Keeps certificates in a Secret that all replicas share, publishes their authorities, and has the server show them.
+//! Stores certificates in a Secret that all replicas share, publishes their CAs, and installs them in the server.
 //!
-//! All replicas do the same; each write carries the version that it is based on, so one of them wins and the others read
-//! what it has written. No lease is needed for that: what they would write differs only in random numbers.
+//! All replicas run the same loop. Each write carries the version that it is based on, so one replica wins and the
+//! others read its result. That needs no Lease: the replicas' certificates would differ only in random numbers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// An API server that has just started responds soon.
 const AFTER_A_FAILURE: Duration = Duration::from_secs(5);
 
-/// The keys of the Secret. Those of the server are the ones of Secrets of the type `kubernetes.io/tls`.
+/// The keys of the Secret. The keys of the server are those of Secrets of the type `kubernetes.io/tls`.
 const SERVING: [&str; 2] = ["tls.crt", "tls.key"];
 const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
 const NEXT: [&str; 2] = ["next-ca.crt", "next-ca.key"];
@@ -38,29 +38,29 @@ const PREVIOUS: &str = "previous-ca.crt";
 pub struct SecretName {
     /// The namespace of the Secret.
     pub namespace: String,
-    /// The Secret. Server-side apply recreates it: only there, RBAC can limit the verb `create` to a name.
+    /// The name of the Secret. Server-side apply recreates it: only for apply, RBAC can limit `create` to a name.
     pub secret: String,
 }
 
-/// Keeps certificates.
+/// Stores, renews and publishes certificates.
 pub struct CertificateManager {
-    /// With which rights.
+    /// The client of the API server.
     pub client: Client,
-    /// The Secret.
+    /// The Secret of the certificates.
     pub secret_name: SecretName,
     /// The requirements on the certificates.
     pub requirements: CertificateRequirements,
-    /// By which clock they are renewed.
+    /// The clock for renewals.
     pub clock: Clock,
 }
 
-/// The last look at the Secret.
+/// The result of the last read of the Secret.
 #[derive(Default)]
 struct LastLook {
-    /// The certificates in it.
+    /// The certificates in the Secret.
     kept: Option<StoredCertificates>,
     absent_since: Option<Instant>,
-    /// The reason that the authorities are not in the `MutatingWebhookConfiguration`.
+    /// The reason that the CAs are not in the `MutatingWebhookConfiguration`.
     unpublished: Option<Failure>,
 }
 
@@ -68,8 +68,8 @@ struct LastLook {
 type Failure = String;
 
 impl CertificateManager {
-    /// Renews them until it is dropped; `certificate` is the serving certificate. `report` is called after each check, with
-    /// the latest instant until which the serving certificate is valid, or with the failure.
+    /// Renews the certificates until the future is dropped; `certificate` is the serving certificate. Calls `report`
+    /// after each check, with the latest instant until which the serving certificate is valid, or with the failure.
     pub async fn run(
         self,
         certificate: &ServingCertificate,
@@ -101,7 +101,7 @@ impl CertificateManager {
         }
     }
 
-    /// Looks once: renews due certificates, publishes the authorities if it must, then serves the certificate.
+    /// Checks once: renews due certificates, publishes the CAs if necessary, then installs the certificate.
     async fn look(
         &self,
         certificate: &ServingCertificate,
@@ -143,13 +143,13 @@ impl CertificateManager {
     }
 
     /// The certificates in the Secret, renewed when due. A replica that has seen them restores a deleted Secret, since
-    /// clients trust them. A new replica leaves the others time to do so.
+    /// clients trust them. A new replica gives the other replicas time to do so.
     async fn renew(&self, look: &mut LastLook) -> Result<StoredCertificates, Failure> {
         let SecretName { namespace, secret: name, .. } = &self.secret_name;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
         let secret_path = format!("Secret {namespace}/{name}");
         let mut lost = None;
-        // Of several replicas that renew at once, one is first, and the others read its result.
+        // Of several replicas that renew at the same time, the first one writes, and the others read its result.
         for _ in 0..4 {
             let secret = answer(secrets.get_opt(name)).await;
             let secret = secret.map_err(|why| format!("failed to read {secret_path}: {why}"))?;
@@ -199,7 +199,7 @@ impl CertificateManager {
         Err(format!("failed to write {secret_path}: conflict on every attempt"))
     }
 
-    /// Every replica looks once in this time, and once more.
+    /// The maximum time until every replica has checked twice.
     fn time_to_restore(&self) -> Duration {
         Duration::try_from(self.requirements.interval()).unwrap_or(REQUEST_TIMEOUT) * 2
     }
@@ -220,7 +220,7 @@ impl CertificateManager {
         Ok(())
     }
 
-    /// The API server rejects the certificate until an administrator copies a new authority.
+    /// Warns that the API server rejects the certificate until an administrator copies a new CA.
     fn log_new_authority(
         &self,
         secret: &str,
@@ -238,7 +238,7 @@ impl CertificateManager {
         }
     }
 
-    /// Writes the authorities into a webhook configuration, if it exists; whether it does.
+    /// Writes the CAs into a webhook configuration. Returns whether the configuration exists.
     async fn publish(
         &self,
         bundle: &str,
@@ -278,7 +278,7 @@ async fn answer<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, 
     }
 }
 
-/// The certificates in a Secret, if all are present; otherwise new ones replace them.
+/// The certificates in a Secret; `None`, so that new certificates replace them, if any is missing.
 fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<StoredCertificates> {
     let text = |key: &str| String::from_utf8(data?.get(key)?.0.clone()).ok();
     let pair = |[certificate, key]: [&str; 2]| {
@@ -288,7 +288,7 @@ fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<StoredCertific
     Some(StoredCertificates { authority, next: pair(NEXT), previous: text(PREVIOUS), serving })
 }
 
-/// The same as the data of a Secret; what is not there is removed.
+/// The certificates as the data of a Secret. Missing certificates are removed from the Secret.
 fn data_of(kept: &StoredCertificates) -> BTreeMap<&'static str, Option<ByteString>> {
     let StoredCertificates { authority, next, previous, serving } = kept;
     let bytes = |text: &String| ByteString(text.as_bytes().to_vec());

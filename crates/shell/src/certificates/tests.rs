@@ -3,7 +3,7 @@
 use super::*;
 
 fn at(seconds: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + seconds).expect("it is an instant")
+    Timestamp::from_second(1_800_000_000 + seconds).expect("an instant")
 }
 
 fn requirements() -> CertificateRequirements {
@@ -14,21 +14,24 @@ fn requirements() -> CertificateRequirements {
 }
 
 fn first() -> StoredCertificates {
-    requirements().decide(None, at(0)).expect("it can be made").expect("there is nothing yet")
+    requirements()
+        .decide(None, at(0))
+        .expect("create certificates")
+        .expect("the first certificates")
 }
 
 #[test]
-fn what_was_just_made_stays() {
+fn new_certificates_stay() {
     let kept = first();
-    assert_eq!(requirements().decide(Some(&kept), at(1)).expect("it can be read"), None);
-    assert_eq!(requirements().decide(Some(&kept), at(1900)).expect("it can be read"), None);
+    assert_eq!(requirements().decide(Some(&kept), at(1)).expect("read the certificates"), None);
+    assert_eq!(requirements().decide(Some(&kept), at(1900)).expect("read the certificates"), None);
 }
 
 #[test]
 fn a_certificate_is_renewed_by_the_same_authority_when_a_third_of_its_life_is_left() {
     let kept = first();
-    let renewed = requirements().decide(Some(&kept), at(2001)).expect("it can be read");
-    let renewed = renewed.expect("it is time");
+    let renewed = requirements().decide(Some(&kept), at(2001)).expect("read the certificates");
+    let renewed = renewed.expect("a due renewal");
     assert_ne!(renewed.serving, kept.serving);
     assert_eq!((renewed.authority, renewed.next), (kept.authority, None));
 }
@@ -37,7 +40,8 @@ fn a_certificate_is_renewed_by_the_same_authority_when_a_third_of_its_life_is_le
 fn a_certificate_for_other_names_is_replaced() {
     let kept = first();
     let other = CertificateRequirements { names: vec!["elsewhere".to_owned()], ..requirements() };
-    let replaced = other.decide(Some(&kept), at(1)).expect("it can be read").expect("it differs");
+    let replaced =
+        other.decide(Some(&kept), at(1)).expect("read the certificates").expect("a replacement");
     assert!(has_names(&replaced.serving.certificate, &other.names));
     assert_eq!(replaced.authority, kept.authority);
 }
@@ -48,7 +52,10 @@ fn mismatched_certificates_are_replaced() {
     let mixed = |change: fn(&mut StoredCertificates, StoredCertificates)| {
         let mut mixed = kept.clone();
         change(&mut mixed, other.clone());
-        requirements().decide(Some(&mixed), at(1)).expect("it can be made").expect("it is unusable")
+        requirements()
+            .decide(Some(&mixed), at(1))
+            .expect("create certificates")
+            .expect("a replacement")
     };
     for repaired in [
         mixed(|kept, other| kept.authority.key = other.authority.key),
@@ -59,7 +66,10 @@ fn mismatched_certificates_are_replaced() {
         mixed(|kept, _| kept.serving.certificate = "garbage".to_owned()),
     ] {
         assert!(requirements().serves(&repaired, at(1)));
-        assert_eq!(requirements().decide(Some(&repaired), at(2)).expect("it can be read"), None);
+        assert_eq!(
+            requirements().decide(Some(&repaired), at(2)).expect("read the certificates"),
+            None
+        );
     }
 }
 
@@ -74,7 +84,8 @@ fn an_older_ca_bundle_verifies_the_serving_certificate() {
     let (mut renewals, mut authorities) = (0, 0);
     while now < 400_000 {
         now += random.i64(10..90);
-        if let Some(next) = requirements.decide(Some(&kept), at(now)).expect("it can be made") {
+        if let Some(next) = requirements.decide(Some(&kept), at(now)).expect("create certificates")
+        {
             renewals += i32::from(next.serving != kept.serving);
             authorities += i32::from(next.authority != kept.authority);
             kept = next;
@@ -89,18 +100,21 @@ fn an_older_ca_bundle_verifies_the_serving_certificate() {
                 .any(|authority| is_signed_by(&kept.serving.certificate, authority));
             assert!(is_checked, "at {now} after {renewals} renewals");
         }
-        let validity = Validity::from_pem(&kept.serving.certificate).expect("it can be read");
+        let validity =
+            Validity::from_pem(&kept.serving.certificate).expect("read the certificates");
         assert!(validity.holds_at(at(now)));
     }
     assert!(renewals > 150 && authorities > 10, "{renewals} renewals, {authorities} authorities");
 }
 
 #[test]
-fn an_authority_that_has_expired_is_replaced_at_once() {
+fn an_expired_authority_is_replaced_immediately() {
     let kept = first();
     let later = at(1_000_000);
-    let replaced =
-        requirements().decide(Some(&kept), later).expect("it can be made").expect("it is over");
+    let replaced = requirements()
+        .decide(Some(&kept), later)
+        .expect("create certificates")
+        .expect("a replacement");
     assert!(requirements().serves(&replaced, later));
     assert_eq!(replaced.previous, None);
 }
@@ -110,7 +124,8 @@ fn a_next_ca_never_signs_once_the_ca_is_copied_manually() {
     let mut kept = first();
     kept.next = Some(kept.authority.clone());
     let by_hand = CertificateRequirements { publishing: Publishing::ByHand, ..requirements() };
-    let decided = by_hand.decide(Some(&kept), at(1)).expect("it can be read").expect("a change");
+    let decided =
+        by_hand.decide(Some(&kept), at(1)).expect("read the certificates").expect("a change");
     assert_eq!((decided.next, decided.authority), (None, kept.authority));
 }
 
@@ -121,12 +136,16 @@ fn a_manually_copied_ca_lasts_ten_years_and_its_expiry_is_reported_in_time() {
     let requirements =
         CertificateRequirements { lifetime, publishing: Publishing::ByHand, ..requirements() };
     let decide = |kept: Option<&StoredCertificates>, now| {
-        requirements.decide(kept, at(now)).expect("it can be made")
+        requirements.decide(kept, at(now)).expect("create certificates")
     };
-    let first = decide(None, 0).expect("there is nothing yet");
+    let first = decide(None, 0).expect("the first certificates");
     let (mut kept, mut now, mut renewals) = (first.clone(), 0, 0);
     let holds_for = |kept: &StoredCertificates, now| {
-        requirements.holds_until(kept).expect("it can be read").duration_since(at(now)).as_hours()
+        requirements
+            .holds_until(kept)
+            .expect("read the certificates")
+            .duration_since(at(now))
+            .as_hours()
             / 24
     };
     loop {

@@ -15,7 +15,7 @@ pub enum UnusableKubeconfig {
     /// The file cannot be read, or lacks something.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    /// The authority is not in PEM.
+    /// The CA is not in PEM.
     #[error("failed to read the certificate authority of its cluster: {0}")]
     Authority(String),
     /// The proxy cannot be used.
@@ -23,7 +23,7 @@ pub enum UnusableKubeconfig {
     Proxy(#[from] ProxyError),
 }
 
-/// The configuration for a context, or else for the current one.
+/// The configuration for a context, or else for the current context.
 pub fn configuration_of(
     read: &Kubeconfig,
     context: Option<&str>,
@@ -66,7 +66,7 @@ fn configuration_in(
     Ok(config)
 }
 
-/// The certificates of the authority, in DER.
+/// The certificates of the CA, in DER.
 fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, UnusableKubeconfig> {
     // As for kubectl, an empty value is not set.
     let read = ExecAuthCluster::try_from(cluster)?.certificate_authority_data;
@@ -86,7 +86,7 @@ fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, UnusableKubeconf
     Ok(Some(certificates))
 }
 
-/// The certificates in a file, a block each. What else is in it does not matter, be it a key that is encrypted.
+/// The certificates in a file, one for each block. Other blocks are skipped, such as an encrypted key.
 fn certificates_of(text: &str) -> impl Iterator<Item = String> {
     let after_begin = text.split(BEGIN).skip(1);
     let contents = after_begin.filter_map(|rest| Some(rest.split_once(END)?.0));
@@ -141,7 +141,7 @@ current-context: abroad
     }
 
     #[test]
-    fn what_is_not_in_it_is_named() {
+    fn a_missing_part_is_named() {
         for (context, expected) in [(Some("elsewhere"), "elsewhere"), (Some("lost"), "nowhere")] {
             let error = config_from(TWO, context).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -16,7 +16,7 @@ pub(super) struct Environment {
     no_proxy: String,
 }
 
-/// The reason that a proxy cannot be used. Its address must not be shown, because it may contain a password.
+/// The reason that a proxy cannot be used. The message omits the address, because it may contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{source_name}: the address of a proxy is http://…, https://… or socks5://…, not {found}")]
 pub struct ProxyError {
@@ -36,7 +36,7 @@ impl Environment {
         }
     }
 
-    /// The proxy for a cluster whose kubeconfig names this one, or none. One that is named is always meant.
+    /// The proxy for a cluster whose kubeconfig names this proxy, or none. A named proxy always applies.
     pub(super) fn proxy_for(
         &self,
         cluster: &Uri,
@@ -56,7 +56,7 @@ impl Environment {
 fn address(source: &'static str, text: &str) -> Result<Uri, ProxyError> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let scheme = scheme.to_ascii_lowercase();
-    // Names are looked up by the proxy in either case.
+    // The proxy resolves names in either case.
     let scheme = if scheme == "socks5h" { "socks5" } else { &scheme };
     let wrong = |found: String| ProxyError { source_name: source, found };
     if !matches!(scheme, "http" | "https" | "socks5") {
@@ -75,14 +75,14 @@ fn address(source: &'static str, text: &str) -> Result<Uri, ProxyError> {
     Ok(uri)
 }
 
-/// Whether it is on this machine, which no proxy of the environment is meant for.
+/// Whether the host is this machine: proxies of the environment do not apply to it.
 fn is_here(cluster: &Uri) -> bool {
     let host = cluster.host().unwrap_or_default();
     host == "localhost"
         || without_brackets(host).parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Whether `NO_PROXY` lists it. An entry may have a port, and `*.` before a name is as good as a dot.
+/// Whether `NO_PROXY` lists the host. An entry may have a port, and `*.` before a name is equivalent to a dot.
 fn is_listed(list: &str, cluster: &Uri) -> bool {
     let host = cluster.host().unwrap_or_default().to_ascii_lowercase();
     let port = cluster.port_u16().unwrap_or(443);
@@ -93,7 +93,7 @@ fn is_listed(list: &str, cluster: &Uri) -> bool {
     let about_it = entries.filter_map(|entry| {
         let (name, of_port) = name_and_port(entry);
         let name = name.strip_prefix('*').filter(|it| it.starts_with('.')).unwrap_or(name);
-        // With a dot before it, a name stands only for its subdomains.
+        // A name after a dot stands only for its subdomains.
         let is_above =
             name.strip_prefix('.').is_some_and(|above| above.eq_ignore_ascii_case(&host));
         (of_port.is_none_or(|it| it == port) && !is_above).then_some(name)

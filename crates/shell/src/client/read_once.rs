@@ -1,7 +1,7 @@
 //! The files that were read once, when the client was created or the server started: CAs and certificates.
 //!
-//! They are never read again, so after a rotation the process would trust no server, or no client would trust it. The
-//! process is notified and shuts down for a restart: it starts over with one client, and in the meantime a standby
+//! These files are never read again, so after a rotation the process would trust no server, or no client would trust
+//! it. The process is notified and shuts down for a restart: it restarts with one client, and until then a standby
 //! takes over. Tokens in files are not included, because the client re-reads those by itself.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use kube::config::{AuthInfo, Cluster, Kubeconfig};
 /// The file in which a pod finds the CA of its API server.
 pub(super) const POD_CA_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 
-/// CAs are rotated with days to spare.
+/// The interval of the checks. CAs are rotated days before they expire.
 const LOOKS_EVERY: Duration = Duration::from_secs(5);
 
 /// Files and their contents.
@@ -29,12 +29,12 @@ struct ReadFile {
 }
 
 impl ReadOnce {
-    /// Reads them. A file that cannot be read is left out; building the client reports it.
+    /// Reads the files. Skips an unreadable file; building the client reports it.
     pub(super) fn read(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { files: paths.into_iter().filter_map(read).collect() }
     }
 
-    /// Watches these files, too.
+    /// Adds files to watch.
     #[must_use]
     pub fn and(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.files.extend(paths.into_iter().filter_map(read));
@@ -43,9 +43,9 @@ impl ReadOnce {
 
     /// Waits until the contents of a file have changed, and returns its path.
     ///
-    /// The change must be seen twice in a row, because a file may be in the middle of being
+    /// The change must be read twice in a row, because a file may be in the middle of being
     /// written. A missing or empty file is no reason to shut down, because no process could start
-    /// with it.
+    /// with such a file.
     pub async fn replaced(&self) -> PathBuf {
         let mut before = None;
         loop {
@@ -104,9 +104,9 @@ mod tests {
 
     /// Files of a test, in its own temporary directory.
     fn written(files: &[&str]) -> (TempDir, Vec<PathBuf>) {
-        let folder = tempfile::tempdir().expect("there is a place for it");
+        let folder = tempfile::tempdir().expect("create a temporary directory");
         let paths = files.iter().map(|name| folder.path().join(name));
-        let paths = paths.inspect(|path| fs::write(path, "old").expect("it is written")).collect();
+        let paths = paths.inspect(|path| fs::write(path, "old").expect("write a file")).collect();
         (folder, paths)
     }
 
@@ -120,9 +120,9 @@ mod tests {
         let (_folder, paths) = written(&["ca.crt", "client.crt"]);
         let read_once = ReadOnce::read(paths.clone());
         assert_eq!(is_replaced(&read_once).await, None);
-        fs::write(&paths[1], "old").expect("it is written");
+        fs::write(&paths[1], "old").expect("write a file");
         assert_eq!(is_replaced(&read_once).await, None, "the content is the same");
-        fs::write(&paths[1], "new").expect("it is written");
+        fs::write(&paths[1], "new").expect("write a file");
         assert_eq!(is_replaced(&read_once).await, Some(paths[1].clone()));
     }
 
@@ -130,9 +130,9 @@ mod tests {
     async fn a_missing_or_empty_file_is_ignored() {
         let (_folder, paths) = written(&["ca.crt"]);
         let read_once = ReadOnce::read(paths.clone());
-        fs::write(&paths[0], "").expect("it is written");
+        fs::write(&paths[0], "").expect("write a file");
         assert_eq!(is_replaced(&read_once).await, None);
-        fs::remove_file(&paths[0]).expect("it was there");
+        fs::remove_file(&paths[0]).expect("remove the file");
         assert_eq!(is_replaced(&read_once).await, None);
     }
 
@@ -142,9 +142,9 @@ mod tests {
         let read_once = ReadOnce::read(paths.clone());
         let waiting = tokio::spawn(async move { read_once.replaced().await });
         for part in ["n", "ne", "new"] {
-            fs::write(&paths[0], part).expect("it is written");
+            fs::write(&paths[0], part).expect("write a file");
             tokio::time::sleep(LOOKS_EVERY).await;
-            assert!(!waiting.is_finished(), "{part} was seen once only");
+            assert!(!waiting.is_finished(), "{part} was read only once");
         }
         tokio::time::sleep(2 * LOOKS_EVERY).await;
         assert!(waiting.is_finished());
@@ -167,7 +167,7 @@ mod tests {
             - {name: written, user: {token: t}}
             ",
         );
-        let kubeconfig = kubeconfig.expect("it is a kubeconfig");
+        let kubeconfig = kubeconfig.expect("a kubeconfig");
         let paths = ["/ca", "/cert", "/key"].map(PathBuf::from);
         assert_eq!(files_of(&kubeconfig, None), paths);
         assert_eq!(files_of(&kubeconfig, Some("there")), Vec::<PathBuf>::new());

@@ -26,13 +26,13 @@ use crate::slots::{Slot, Slots};
 /// The limits for clients.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// Connections at once.
+    /// The maximum number of connections.
     pub(super) connections: usize,
-    /// Of these, connections from one address.
+    /// The maximum number of connections from one address.
     pub(super) of_one_address: usize,
-    /// Bytes of a request before its body. The library takes no less than 8192.
+    /// The maximum bytes of a request before its body. The library requires at least 8192.
     pub(super) head: usize,
-    /// From the start of a connection until its response has been read.
+    /// The time from the start of a connection until the client has read the response.
     pub(super) time: Duration,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Limits {
 pub(super) const DEFAULT_LIMITS: Limits =
     Limits { connections: 32, of_one_address: 8, head: 16 * 1024, time: Duration::from_secs(10) };
 
-/// Before another attempt when there are no file descriptors left.
+/// The delay before another attempt when no file descriptor is free.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves until the token is canceled; responses in progress are finished.
@@ -67,7 +67,7 @@ pub(super) async fn serve_within<A>(
     while connections.join_next().await.is_some() {}
 }
 
-/// The next connection; `None` at shutdown. Removes finished ones while it waits.
+/// The next connection; `None` at shutdown. Removes finished connections while it waits.
 pub(crate) async fn next(
     listener: &TcpListener,
     connections: &mut JoinSet<()>,
@@ -83,7 +83,7 @@ pub(crate) async fn next(
             Ok(connection) => return Some(connection),
             Err(error) => error,
         };
-        // The client is already gone.
+        // The client has already disconnected.
         if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
             continue;
         }
@@ -109,7 +109,7 @@ async fn serve_one(
     let connection = http1::Builder::new()
         .keep_alive(false)
         .max_buf_size(limits.head)
-        // The time for the whole connection is the time for the head, too.
+        // The timeout of the connection also covers the head.
         .header_read_timeout(None)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
@@ -118,20 +118,20 @@ async fn serve_one(
             ended = connection.as_mut() => return ended,
             () = end.cancelled() => {}
         }
-        // Connections without a request are not waited for.
+        // Shutdown does not wait for connections without a request.
         if slot.has_request() { connection.await } else { Ok(()) }
     };
     let whole = tokio::time::timeout(limits.time, whole);
     let ended = tokio::select! {
         ended = whole => ended,
         () = slot.is_lost() => {
-            tracing::debug!("closed a connection to make room for another one");
+            tracing::debug!("closed a connection to free a slot for a new connection");
             return;
         }
     };
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection ended early"),
-        Err(_) => tracing::debug!("closed a connection that took too long"),
+        Err(_) => tracing::debug!("closed a connection after its timeout"),
     }
 }

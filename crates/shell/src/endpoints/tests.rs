@@ -12,7 +12,7 @@ use super::listener::{DEFAULT_LIMITS, Limits, serve_within};
 use super::*;
 use crate::following::Need;
 
-/// Nothing here takes so long unless it hangs.
+/// The timeout of each wait; only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// For connections that are to last as long as their test.
 const LONG: Duration = Duration::from_mins(10);
@@ -33,8 +33,8 @@ async fn serving_this(
     limits: Limits,
     answer: impl Fn(&Request<Incoming>) -> Response<String> + Send + Sync + 'static,
 ) -> Server {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("it listens");
-    let address = listener.local_addr().expect("it has one");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("bind the listener");
+    let address = listener.local_addr().expect("an address");
     let end = CancellationToken::new();
     let task = tokio::spawn(serve_within(limits, listener, answer, end.clone()));
     Server { address, end, task }
@@ -42,14 +42,14 @@ async fn serving_this(
 
 impl Server {
     async fn connect(&self) -> TcpStream {
-        TcpStream::connect(self.address).await.expect("it connects")
+        TcpStream::connect(self.address).await.expect("connect to the listener")
     }
 
     async fn connect_from(&self, last: u8) -> TcpStream {
-        let socket = TcpSocket::new_v4().expect("there is one");
+        let socket = TcpSocket::new_v4().expect("create a socket");
         let own = SocketAddr::from(([127, 0, 0, last], 0));
         socket.bind(own).expect("all of 127/8 is this machine");
-        socket.connect(self.address).await.expect("it connects")
+        socket.connect(self.address).await.expect("connect to the listener")
     }
 
     /// A request over a connection of its own, from this address.
@@ -71,7 +71,7 @@ async fn rest(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
     let _ = read.expect("the connection is closed in time");
-    String::from_utf8(bytes).expect("it is text")
+    String::from_utf8(bytes).expect("a text response")
 }
 
 fn is_ok(answer: &str) -> bool {
@@ -109,7 +109,7 @@ async fn only_get_and_head_are_allowed() {
     let send = async |method: &str| {
         let mut stream = server.connect().await;
         let request = format!("{method} /healthz HTTP/1.1\r\nHost: almanac\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.expect("it is sent");
+        stream.write_all(request.as_bytes()).await.expect("send the request");
         rest(stream).await
     };
     let answer = send("HEAD").await;
@@ -123,7 +123,7 @@ async fn only_get_and_head_are_allowed() {
 async fn an_unfinished_head_times_out() {
     let server = serving(Limits { time: SHORT, ..DEFAULT_LIMITS }).await;
     let mut stream = server.connect().await;
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: alm").await.expect("it is sent");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: alm").await.expect("send the request");
     assert_eq!(rest(stream).await, "");
 }
 
@@ -140,7 +140,10 @@ async fn an_oversized_head_is_rejected_and_one_within_the_limit_is_not() {
     let answer = server.ask_from(1, &long).await;
     assert!(is_ok(&answer), "{answer}");
     let mut stream = server.connect().await;
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ").await.expect("it is sent");
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ")
+        .await
+        .expect("send the request");
     let junk = vec![b'x'; DEFAULT_LIMITS.head];
     let _ = stream.write_all(&junk).await;
     let answer = rest(stream).await;
@@ -172,13 +175,13 @@ async fn one_client_that_holds_all_its_connections_blocks_no_other() {
     let answer = server.ask_from(2, "/healthz").await;
     assert!(is_ok(&answer), "{answer}");
     for stream in kept {
-        let stream = stream.into_std().expect("it is a socket");
+        let stream = stream.into_std().expect("a standard socket");
         let open = stream.peek(&mut [0]).expect_err("nothing is sent, and it is not closed");
         assert_eq!(open.kind(), std::io::ErrorKind::WouldBlock);
     }
 }
 
-/// More connections than there are, held from several addresses.
+/// More connections than the limit, held from several addresses.
 async fn held_from_everywhere(server: &Server, sent: &[u8]) -> Vec<TcpStream> {
     let mut held = Vec::new();
     for address in 2..10 {
@@ -225,16 +228,19 @@ async fn shutdown_does_not_wait_for_silent_connections() {
     let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     let idle = server.connect().await;
     let mut unfinished = server.connect().await;
-    unfinished.write_all(b"GET /metrics HT").await.expect("it is sent");
-    // When this one is answered, the others have been taken.
+    unfinished.write_all(b"GET /metrics HT").await.expect("send the request");
+    // When this connection gets its response, the other connections have been accepted.
     assert!(is_ok(&server.ask_from(1, "/healthz").await));
     server.end.cancel();
-    tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
+    tokio::time::timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
     assert_eq!(rest(idle).await, "");
     assert!(TcpStream::connect(server.address).await.is_err(), "no server listens any more");
 }
 
-/// More than the sockets of both sides hold.
+/// More bytes than the buffers of both sockets.
 const LARGE: usize = 16 << 20;
 
 #[tokio::test]
@@ -243,13 +249,16 @@ async fn shutdown_waits_for_a_response_in_progress() {
     let server = serving_this(Limits { time: LONG, ..DEFAULT_LIMITS }, large).await;
     let mut stream = server.connect().await;
     send_request(&mut stream, "/metrics").await;
-    assert_eq!(stream.read_u8().await.expect("the answer has begun"), b'H');
+    assert_eq!(stream.read_u8().await.expect("the first byte of the response"), b'H');
     server.end.cancel();
     let refused = async { while TcpStream::connect(server.address).await.is_ok() {} };
     tokio::time::timeout(PATIENCE, refused).await.expect("nothing else is accepted");
     let answer = rest(stream).await;
     assert!(answer.len() > LARGE, "{} bytes", answer.len());
-    tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
+    tokio::time::timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
 }
 
 #[tokio::test]
@@ -258,11 +267,14 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     let server = serving_this(Limits { time: SHORT, ..DEFAULT_LIMITS }, large).await;
     let mut slow = server.connect().await;
     send_request(&mut slow, "/metrics").await;
-    assert_eq!(slow.read_u8().await.expect("the answer has begun"), b'H');
-    // Shutdown waits for responses in progress, so it is over when this one is.
+    assert_eq!(slow.read_u8().await.expect("the first byte of the response"), b'H');
+    // Shutdown waits for responses in progress, so it ends with this response.
     server.end.cancel();
-    tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
-    assert!(rest(slow).await.len() < LARGE, "it was cut");
+    tokio::time::timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
+    assert!(rest(slow).await.len() < LARGE, "the response was cut off");
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,7 +286,7 @@ async fn a_process_with_a_stale_watch_is_not_ready_until_the_next_watch_event() 
     tokio::time::sleep(Duration::from_mins(3)).await;
     assert_eq!(health.waiting_for(), None);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let awaited = health.waiting_for().expect("it is not ready");
+    let awaited = health.waiting_for().expect("the process is not ready");
     assert!(awaited.starts_with("a watch event of cronfederatedhpas"), "{awaited}");
     watch_age.mark_fresh();
     assert_eq!(health.waiting_for(), None);
@@ -285,12 +297,12 @@ fn heartbeats_count_until_their_term_is_over() {
     let health = Health::default();
     let alive_at = || health.inner.alive_at.load(Ordering::SeqCst);
     let first = health.heartbeat();
-    assert_eq!(alive_at(), 0, "none is expected before the first");
+    assert_eq!(alive_at(), 0, "no heartbeat is expected before the first");
     first.beat();
     assert!(alive_at() > 0);
     health.stop_heartbeat();
     first.beat();
-    assert_eq!(alive_at(), 0, "it is of a term that is over");
+    assert_eq!(alive_at(), 0, "the heartbeat belongs to an ended term");
     health.heartbeat().beat();
     assert!(alive_at() > 0);
 }
@@ -317,5 +329,5 @@ fn a_process_is_stuck_when_no_heartbeat_came_for_a_minute_of_its_monotonic_clock
     heartbeat.beat();
     assert_eq!(healthz(1_121), StatusCode::OK);
     served.health.stop_heartbeat();
-    assert_eq!(healthz(9_000), StatusCode::OK, "none is expected after the term");
+    assert_eq!(healthz(9_000), StatusCode::OK, "no heartbeat is expected after the term");
 }

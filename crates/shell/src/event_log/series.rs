@@ -9,27 +9,27 @@ use tokio::time::Instant;
 
 use super::{Event, cut};
 
-/// A series is over when nothing has been added to it for this long: the same as in client-go and kube.
+/// A series ends after this time without a new Event: the same as in client-go and kube.
 const SERIES_TTL: Duration = Duration::from_mins(6);
 
-/// The series that are not over yet. Since Events are written at a limited rate, there are not
+/// The current series. Since Events are written at a limited rate, there are not
 /// many.
 #[derive(Default)]
 pub(super) struct RecentSeries {
-    /// By the hash of the Event, which takes much less memory than the Event.
+    /// The series by the hash of the Event, which needs much less memory than the Event.
     series: BTreeMap<u64, Series>,
     hasher: RandomState,
     begun: u64,
 }
 
 struct Series {
-    /// The name of its Event.
+    /// The name of the Event of the series.
     name: String,
     count: u32,
     last: Instant,
 }
 
-/// The beginning of the name of an Event: the name of its object, as far as there is room for it.
+/// The start of the name of an Event: the name of its object, cut off at the maximum length.
 pub(super) fn name_of_object(event: &Event) -> &str {
     cut(&event.regarding.name, 200).trim_end_matches(['-', '.'])
 }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn series_of_objects_that_come_and_go_take_no_memory_once_they_are_over() {
+    async fn ended_series_of_short_lived_objects_take_no_memory() {
         let mut recent = RecentSeries::default();
         for number in 0..1_000 {
             assert_eq!(recent.count_again(&event(number)), None);

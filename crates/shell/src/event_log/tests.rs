@@ -1,4 +1,4 @@
-//! Events against a stub of the API: once, repeated, too often, or where nothing can be created.
+//! Events against a stub of the API: once, repeated, too often, or in a namespace that is being deleted.
 
 use almanac_stub::{Fault, Stub};
 use http::{Method, StatusCode};
@@ -62,7 +62,7 @@ async fn an_event_has_the_time_it_was_emitted_however_long_it_waits() {
     let after = Timestamp::now();
     // Waits until the clock has advanced.
     while Timestamp::now() == after {}
-    let queued = writer.next().await.expect("it was queued");
+    let queued = writer.next().await.expect("a queued Event");
     assert!(before <= queued.at && queued.at <= after, "{before} <= {} <= {after}", queued.at);
     let event = event_object(&queued.event, queued.at, "test", "a.1");
     assert_eq!(event["eventTime"], format!("{:.6}", queued.at));
@@ -104,8 +104,8 @@ async fn a_repetition_is_counted_in_the_first_event() {
     let [second, third] = &patches[..] else { panic!("{patches:?}") };
     assert_eq!(second.path, third.path);
     assert_eq!(second.body["series"]["count"], 2);
-    let name = third.path.rsplit('/').next().expect("it has a name");
-    let event = stub.object("events", "shop", name).expect("it was created");
+    let name = third.path.rsplit('/').next().expect("a name");
+    let event = stub.object("events", "shop", name).expect("a created Event");
     let last = event["series"]["lastObservedTime"].as_str().expect("a time");
     assert!(event["eventTime"].as_str().expect("a time") < last, "{event}");
     assert_eq!(last.len(), "2026-11-20T09:00:00.000000Z".len(), "{last}");
@@ -138,7 +138,7 @@ async fn a_deleted_event_starts_a_new_series() {
     let stub = Stub::new();
     let expired = Fault::concurrent_change(|stub| {
         let created = stub.requests_where(|sent| sent.method == Method::POST);
-        let name = created[0].body["metadata"]["name"].as_str().expect("it has a name");
+        let name = created[0].body["metadata"]["name"].as_str().expect("a name");
         stub.delete("events", "shop", name);
     });
     stub.inject(expired.method(Method::PATCH));
@@ -181,7 +181,7 @@ async fn a_warning_comes_first_and_is_not_dropped_for_thousands_of_normal_events
     let about = json!({
         "apiVersion": "v1", "kind": "Shop", "namespace": "shop", "name": "a", "uid": "1",
     });
-    assert_eq!(first["regarding"], about, "as describing it looks for it");
+    assert_eq!(first["regarding"], about, "`kubectl describe` finds the Event by this reference");
     assert_eq!(creations[1].body["type"], "Normal");
 }
 

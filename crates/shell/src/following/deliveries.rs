@@ -12,27 +12,28 @@ use super::{Follower, Need, Selection, WatchAges, WatchFailure, follow_selected}
 /// A delivery of a watch.
 #[derive(Debug)]
 pub enum Delivery {
-    /// A list begins: all objects follow.
+    /// A list starts: all objects follow.
     ListBegins,
     /// An object of the list.
     Listed(DynamicObject),
     /// An object that has appeared or changed since the list.
     Changed(DynamicObject),
-    /// An object that is gone.
+    /// A deleted object.
     Gone(DynamicObject),
-    /// The list is complete. Objects that were known before and are not in it are gone.
+    /// The list is complete. Objects that were known before and are not in the list were deleted.
     ListComplete,
 }
 
-/// A watch with a queue. The queue has no limit, so the reader must keep up, or the objects must be few.
+/// A watch with a queue. The queue has no limit, so the reader must be fast, or the objects must be few.
 pub struct Deliveries {
     queue: mpsc::UnboundedReceiver<Delivery>,
-    /// Ends the watch when it is dropped.
+    /// The task of the watch, which ends when this value is dropped.
     _watch: JoinSet<()>,
 }
 
 impl Deliveries {
-    /// Begins a watch, in the runtime of the caller. It lasts until this is dropped, and bridges interruptions.
+    /// Starts a watch in the runtime of the caller. The watch lasts until this value is dropped, and bridges
+    /// interruptions.
     #[must_use]
     pub fn begin(client: Client, kind: ApiResource, selection: Selection) -> Self {
         let (queue, received) = mpsc::unbounded_channel();
@@ -83,7 +84,7 @@ impl Follower for QueueingFollower {
         self.send(Delivery::ListComplete);
     }
 
-    // The watch logs a failure, and begins again after a backoff.
+    // The watch logs a failure, and restarts after a backoff.
     fn failed(&mut self, _why: &WatchFailure) {}
 
     // A list follows, and its objects are delivered with any version.
@@ -112,7 +113,7 @@ mod tests {
     async fn received(deliveries: &mut Deliveries, count: usize) -> Vec<String> {
         let mut received = Vec::new();
         for _ in 0..count {
-            let (what, object) = match deliveries.receive().await.expect("the watch lasts") {
+            let (what, object) = match deliveries.receive().await.expect("a running watch") {
                 Delivery::ListBegins => ("begin", None),
                 Delivery::Listed(object) => ("listed", Some(object)),
                 Delivery::Changed(object) => ("changed", Some(object)),

@@ -22,7 +22,7 @@ const TIME_TO_BEGIN: Duration = super::REQUEST_TIMEOUT;
 /// The decompressing middleware ends a watch with separately compressed events after the first event.
 const UNCOMPRESSED: HeaderValue = HeaderValue::from_static("identity");
 
-/// Begins a watch of the changes after a version.
+/// Starts a watch of the changes after a version.
 pub(super) async fn lines(
     client: &Client,
     collection: &str,
@@ -45,7 +45,7 @@ pub(super) async fn lines(
     match timeout(TIME_TO_BEGIN, client.request_stream(request)).await {
         Ok(Ok(changes)) => Ok(changes.lines().boxed()),
         Ok(Err(error)) => Err(Failure::from_error(&error, next())),
-        // A list may succeed where a watch does not.
+        // A list may succeed although a watch fails.
         Err(_) => Err(Failure::no_answer(TIME_TO_BEGIN, Next::List)),
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn is_cut(error: &std::io::Error) -> bool {
         || causes.any(|cause| {
             let io = cause.downcast_ref::<std::io::Error>();
             io.is_some_and(|it| it.kind() == ErrorKind::UnexpectedEof)
-                // The chunk decoder reports it as text only.
+                // The chunk decoder reports this error only as a string.
                 || cause.to_string().contains("unexpected EOF during chunk")
         })
 }

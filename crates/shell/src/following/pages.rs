@@ -19,14 +19,14 @@ use crate::json_parts;
 
 /// The number of objects requested at first.
 const OBJECTS: u32 = 250;
-/// Several kinds may be read at a time.
-const LONGEST_ANSWER: u64 = 2 << 20;
+/// The maximum size of a response. Several kinds may be read at a time.
+const MAX_RESPONSE_BYTES: u64 = 2 << 20;
 /// The cache of the API server returns everything at once; a response longer than this is read from etcd instead.
-const LONGEST_WHOLE_ANSWER: u64 = 4 << 20;
-/// Has the API server leave out everything of each object but its metadata.
+const MAX_CACHED_RESPONSE_BYTES: u64 = 4 << 20;
+/// Requests only the metadata of each object from the API server.
 const METADATA_ONLY: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
-/// The part of the objects to request again when a response is too long.
+/// The fraction of the number of objects for the next request after a response that is too long.
 const PART: u32 = 4;
 
 /// All objects of a kind, page by page.
@@ -47,7 +47,7 @@ impl Pages {
         cached_since: Option<&str>,
     ) -> Self {
         let parameters = match cached_since {
-            // A limit would have the API server read from etcd again.
+            // With a limit, the API server would read from etcd again.
             Some(version) => ListParams::default().at(version).matching(VersionMatch::NotOlderThan),
             None => ListParams::default().limit(OBJECTS),
         };
@@ -60,13 +60,13 @@ impl Pages {
         Self { client, collection, parameters, metadata_only, is_last_read: false }
     }
 
-    /// The same with one object to a page, where that costs the API server less.
-    pub(super) fn of_one(mut self) -> Self {
+    /// Limits a page to one object, if that costs the API server less.
+    pub(super) fn with_single_objects(mut self) -> Self {
         self.parameters.limit = self.parameters.limit.map(|_| 1);
         self
     }
 
-    /// The next page, or nothing after the last.
+    /// The next page; `None` after the last.
     pub(super) async fn fetch_next(&mut self) -> kube::Result<Option<Page>> {
         if self.is_last_read {
             return Ok(None);
@@ -88,22 +88,22 @@ impl Pages {
         Ok(Some(Page { version: head.metadata.version.unwrap_or_default(), answer }))
     }
 
-    /// The response, unless it is too long. A single object is read in any case: the API server
-    /// accepts none that is much longer.
+    /// The response; `None` if it is too long. A single object is read in any case: the API server
+    /// accepts no object that is much longer.
     async fn answer(&self) -> kube::Result<Option<Vec<u8>>> {
         let request = Request::new(&self.collection).list(&self.parameters);
         let mut request = request.map_err(kube::Error::BuildRequest)?;
         let longest = match self.parameters.limit {
             Some(1) => u64::MAX,
-            None => LONGEST_WHOLE_ANSWER,
-            Some(_) => LONGEST_ANSWER,
+            None => MAX_CACHED_RESPONSE_BYTES,
+            Some(_) => MAX_RESPONSE_BYTES,
         };
         if self.metadata_only {
             request.headers_mut().insert(ACCEPT, METADATA_ONLY);
         }
         let answer = self.client.request_stream(request).await?;
         let mut read = Vec::new();
-        // One extra byte shows whether there was more.
+        // One extra byte shows whether the response continues.
         let whole =
             std::pin::pin!(answer.take(longest.saturating_add(1))).read_to_end(&mut read).await;
         whole.map_err(kube::Error::ReadEvents)?;
@@ -113,7 +113,7 @@ impl Pages {
 
 /// A page as received.
 pub(super) struct Page {
-    /// The version of the list; empty when it has none.
+    /// The version of the list; empty if missing.
     pub(super) version: String,
     answer: Vec<u8>,
 }
@@ -133,7 +133,7 @@ struct ListMetadata {
 }
 
 impl Page {
-    /// Passes on its objects, each before the next one is read.
+    /// Delivers the objects, each before the next object is parsed.
     pub(super) fn for_each(&self, mut take: impl FnMut(ReadObject)) -> serde_json::Result<()> {
         let answer = std::str::from_utf8(&self.answer).map_err(serde_json::Error::custom)?;
         let fields = json_parts::fields(answer)?;

@@ -1,4 +1,4 @@
-//! Parses each object of a list or watch separately, and leaves its unreadable parts out: one malformed part must hide
+//! Parses each object of a list or watch separately, and skips its unreadable parts: one malformed part must hide
 //! neither the rest of its object nor other objects.
 //!
 //! A part is unreadable if it is nested deeper than the parser's limit or has another type than the schema. The schemas of
@@ -18,7 +18,7 @@ type Fields<'a> = Vec<(Cow<'a, str>, &'a str)>;
 
 /// The readable parts of an object.
 pub(super) struct ReadObject {
-    /// `None` if its name is unreadable.
+    /// The object; `None` if its name is unreadable.
     pub(super) object: Option<DynamicObject>,
     /// The unreadable parts, each with the error.
     pub(super) unread: Vec<String>,
@@ -45,7 +45,7 @@ struct BookmarkMetadata {
     resource_version: String,
 }
 
-/// Parses a line of a watch: an event, or the status with which the watch fails.
+/// Parses a line of a watch: an event, or the status of a failed watch.
 pub(super) fn change(line: &str) -> serde_json::Result<Result<Change, Box<Status>>> {
     let mut fields = json_parts::fields(line)?;
     let [change, object] = ["type", "object"].map(|name| take(&mut fields, name));
@@ -91,7 +91,7 @@ pub(super) fn object(written: &str, managers: Managers) -> ReadObject {
     let read = |(name, written): (Cow<'_, str>, &str)| {
         let value = serde_json::from_str(written).unwrap_or_else(|why| {
             unread.push(format!("{name}: {why}"));
-            // Not absent: an object without a status would count as new.
+            // Empty instead of absent: an object without a status would count as new.
             Value::Object(serde_json::Map::new())
         });
         (name.into_owned(), value)
@@ -124,13 +124,13 @@ fn metadata(written: &str, managers: Managers, unread: &mut Vec<String>) -> Obje
     metadata_of(&fields).unwrap_or_default()
 }
 
-/// Metadata of these fields only.
+/// Metadata with these fields only.
 fn metadata_of(fields: &[(Cow<'_, str>, &str)]) -> serde_json::Result<ObjectMeta> {
     let fields = fields.iter().map(|(name, written)| format!("{}:{written}", Value::from(&**name)));
     serde_json::from_str(&format!("{{{}}}", fields.collect::<Vec<_>>().join(",")))
 }
 
-/// Removes a field, and returns its text. Of duplicates, the last one counts, as in the parser.
+/// Removes a field, and returns its value as JSON. Of duplicates, the last one counts, as in the parser.
 fn take<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
     let at = fields.iter().rposition(|(it, _)| it == name)?;
     Some(fields.remove(at).1)

@@ -11,25 +11,25 @@ pub struct Selection {
     pub fields: Option<String>,
     /// The label selector; `None` for all objects.
     pub labels: Option<String>,
-    /// A watch is restarted after this long. A process of which there is one on every node restarts its watches
-    /// less often than one of which there are two in a cluster.
+    /// The time after which a watch is restarted. A process that runs on every node restarts its watches
+    /// less often than a process with two replicas in a cluster.
     pub lasting: Duration,
-    /// Whether only the metadata of the objects are needed.
+    /// Whether only the metadata of the objects is needed.
     pub metadata_only: bool,
-    /// The longest delay before requesting forbidden objects again. Where a permission may be missing on
+    /// The maximum delay before requesting forbidden objects again. If a permission may be missing on
     /// purpose, thousands of processes need not retry every half a minute.
     pub forbidden_pause: Duration,
     /// Whether lists may come from the cache of the API server, which may be slightly behind. That cache has an index
-    /// of the pods of each node. A list at the latest version is read from etcd, which has none: the API server then
-    /// reads all pods of the cluster to find those of one node. Stale lists do no harm to writes that carry a
+    /// of the pods of each node. A list at the latest version is read from etcd, which has no index: the API server
+    /// then reads all pods of the cluster to find those of one node. Stale lists do no harm to writes that carry a
     /// version.
     pub from_cache: bool,
-    /// The seed of all jitter, so that processes whose watches broke in one instant do not go on in step.
+    /// The seed of all jitter, so that processes whose watches broke at one instant do not retry at the same time.
     pub seed: u64,
 }
 
 impl Default for Selection {
-    /// Everything, as it is at the latest.
+    /// All objects, at the latest version.
     fn default() -> Self {
         Self {
             namespace: None,

@@ -18,11 +18,11 @@ struct RecordingFollower(Arc<Mutex<Vec<String>>>);
 
 impl RecordingFollower {
     fn note(&self, what: impl Into<String>) {
-        self.0.lock().expect("whole").push(what.into());
+        self.0.lock().expect("the lock is not poisoned").push(what.into());
     }
 
     fn noted(&self) -> Vec<String> {
-        self.0.lock().expect("whole").clone()
+        self.0.lock().expect("the lock is not poisoned").clone()
     }
 }
 
@@ -48,7 +48,7 @@ impl Follower for RecordingFollower {
     }
 
     fn resumed(&mut self) {
-        // Only of interest after a failure.
+        // Recorded only after a failure.
         let has_failed = self.noted().last().is_some_and(|it| it.starts_with("failed"));
         if has_failed {
             self.note("goes on");
@@ -100,7 +100,7 @@ impl Following {
     }
 }
 
-/// Nested deeper than the parser goes.
+/// JSON that is nested deeper than the parser's limit.
 fn deep() -> Value {
     (0..200).fold(json!(1), |inner, _| json!([inner]))
 }
@@ -260,7 +260,7 @@ async fn versions_that_go_back_are_detected_even_if_the_watch_is_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_that_go_back_are_detected_if_the_known_one_is_refused() {
+async fn versions_that_go_back_are_detected_if_the_known_version_is_refused() {
     let stub = stub_with(&["a"]);
     let (backup, following) = (stub.back_up(), Following::begin(&stub));
     following.after(20).await;
@@ -322,7 +322,7 @@ async fn an_unanswered_list_is_reported_and_retried() {
 }
 
 #[tokio::test]
-async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
+async fn large_objects_are_listed_in_pages_of_limited_size() {
     const LARGE: usize = 600 << 10;
     const LARGEST: usize = 3 << 20;
     let lengths = [10, LARGE, LARGE, LARGE, LARGE, LARGEST, LARGE, 10];
@@ -335,13 +335,13 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
     let mut pages =
         Pages::new(stub.client(), "/api/v1/configmaps".to_owned(), &Selection::default(), None);
     let mut listed = Vec::new();
-    while let Some(page) = pages.fetch_next().await.expect("it is answered") {
+    while let Some(page) = pages.fetch_next().await.expect("a page") {
         let mut of_page = Vec::new();
         page.for_each(|read| {
-            let object = read.object.expect("it can be read");
+            let object = read.object.expect("a readable object");
             of_page.extend(object.metadata.annotations.map(|it| it["long"].len()));
         })
-        .expect("they can be read");
+        .expect("readable objects");
         let length: usize = of_page.iter().sum();
         assert!(of_page.len() == 1 || length <= 2 << 20, "{of_page:?}");
         listed.extend(of_page);

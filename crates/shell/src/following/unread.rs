@@ -10,20 +10,20 @@ use super::reading::ReadObject;
 
 /// The objects in one warning.
 const MAX_NAMED: usize = 10;
-/// The pause between two warnings.
+/// The minimum time between two warnings.
 const PAUSE: Duration = Duration::from_mins(1);
 
 /// The objects of a kind since the last warning.
 #[derive(Default)]
 pub(super) struct UnreadObjects {
     count: usize,
-    /// The first of them with the unreadable parts.
+    /// The first objects, with their unreadable parts.
     named: Vec<String>,
     warned_at: Option<Instant>,
 }
 
 impl UnreadObjects {
-    /// The readable parts of an object. Unreadable ones are counted.
+    /// Returns the readable parts of an object, and counts objects with unreadable parts.
     pub(super) fn record(&mut self, read: ReadObject, counted: &WatchAge) -> Option<DynamicObject> {
         let ReadObject { object, unread } = read;
         if unread.is_empty() {
@@ -50,7 +50,7 @@ impl UnreadObjects {
             kind,
             count = self.count,
             objects = self.named.join("; "),
-            "failed to read parts of objects: they are left out"
+            "failed to read parts of objects; these parts are skipped"
         );
         *self = Self { warned_at: Some(Instant::now()), ..Self::default() };
     }

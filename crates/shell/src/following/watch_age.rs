@@ -1,5 +1,5 @@
-//! The age of each watch: the time since the last response about its kind. And how many objects of each kind could not
-//! be read as a whole.
+//! The age of each watch: the time since the last response about its kind. Also the number of objects of each kind that
+//! were not fully readable.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub struct WatchAges {
 struct Watches {
     /// By the kind and a number: a kind may have several watches, each of which may fall silent.
     ages: BTreeMap<(String, u64), Age>,
-    /// The number of objects of a kind that could not be read as a whole.
+    /// The number of objects of a kind that were not fully readable.
     unread: BTreeMap<String, u64>,
     begun: u64,
 }
@@ -34,7 +34,7 @@ struct Watches {
 struct Age {
     since: Instant,
     need: Need,
-    /// Whether the last response was not a refusal.
+    /// Whether the last response was a success.
     is_answered: bool,
 }
 
@@ -45,12 +45,12 @@ pub enum Need {
     Never,
     /// The process cannot work.
     Always,
-    /// The process can work while the watch is refused, as long as another one of the kind is not: a namespace, or the
-    /// permission in it, may be missing on purpose. Otherwise it cannot.
+    /// The process can work while the watch is refused, as long as another watch of the kind is not: a namespace, or
+    /// the permission in it, may be missing on purpose. Otherwise, the process cannot work.
     UnlessRefused,
 }
 
-/// The age of one watch. Dropping it ends the entry.
+/// The age of one watch. Dropping the value removes the entry.
 #[derive(Debug)]
 pub struct WatchAge {
     watch_ages: WatchAges,
@@ -70,7 +70,7 @@ impl WatchAges {
         WatchAge { watch_ages: self.clone(), watch }
     }
 
-    /// A kind with a stale watch that is needed, if there is one.
+    /// The kind of a required, stale watch; `None` if no such watch exists.
     #[must_use]
     pub fn stale(&self) -> Option<String> {
         let watches = self.lock();
@@ -103,12 +103,12 @@ impl WatchAge {
         }
     }
 
-    /// Counts an object that cannot be read as a whole.
+    /// Counts an object that is not fully readable.
     pub(super) fn count_unread(&self) {
         *self.watch_ages.lock().unread.entry(self.watch.0.clone()).or_default() += 1;
     }
 
-    /// Notes that the kind may not be watched.
+    /// Records that the watch of the kind was refused.
     pub fn mark_refused(&self) {
         if let Some(age) = self.watch_ages.lock().ages.get_mut(&self.watch) {
             age.is_answered = false;
@@ -127,7 +127,7 @@ impl Collector for WatchAges {
         let watches = self.lock();
         let mut ages: BTreeMap<&str, Duration> = BTreeMap::new();
         for ((kind, _), age) in &watches.ages {
-            // That of a kind is that of its oldest watch.
+            // The age of a kind is the age of its oldest watch.
             let oldest = ages.entry(kind).or_default();
             *oldest = age.since.elapsed().max(*oldest);
         }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_is_refused_is_not_missed_while_another_one_of_the_kind_is_not_refused() {
+    async fn a_refused_watch_is_not_stale_while_another_watch_of_its_kind_succeeds() {
         let watch_ages = WatchAges::default();
         let [east, west] = [(); 2].map(|()| watch_ages.begin("policies", Need::UnlessRefused));
         let stale_later = async || {
@@ -197,13 +197,13 @@ mod tests {
             watch_ages.stale()
         };
         east.mark_fresh();
-        assert_eq!(stale_later().await, None, "it has never been answered");
+        assert_eq!(stale_later().await, None, "the watch has never had a response");
         west.mark_fresh();
-        assert_eq!(stale_later().await.as_deref(), Some("policies"), "it has fallen silent");
+        assert_eq!(stale_later().await.as_deref(), Some("policies"), "the watch has become silent");
         west.mark_refused();
         assert_eq!(stale_later().await, None);
         east.mark_refused();
         tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
-        assert_eq!(watch_ages.stale().as_deref(), Some("policies"), "none is answered");
+        assert_eq!(watch_ages.stale().as_deref(), Some("policies"), "no watch has a response");
     }
 }

@@ -1,4 +1,4 @@
-//! The address of the leader: it writes it to an annotation on the Lease, which the others read anyway.
+//! The address of the leader: the leader writes it to an annotation on the Lease, which the standbys read anyway.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The address of this process. The leader is still unknown.
+    /// Starts with the address of this process. The leader is still unknown.
     #[must_use]
     pub fn new(own: &str) -> Self {
         Self { own: own.into(), leader: Arc::default() }
@@ -28,7 +28,7 @@ impl Addresses {
         self.leader.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Stores the address in the Lease.
+    /// Records the address in the Lease.
     pub(super) fn set_leader(&self, address: Option<&str>) {
         let mut leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
         if leader.as_deref() != address {

@@ -1,4 +1,4 @@
-//! Acquires the Lease, keeps it, and notices when it is lost.
+//! Acquires and renews the Lease, and detects its loss.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub struct LeaseOptions {
     pub namespace: String,
     /// The name of the Lease.
     pub name: String,
-    /// The name of this process, different from all others.
+    /// The unique name of this process.
     pub identity: String,
-    /// The time that the others wait after the last renewal they observed.
+    /// The time that other candidates wait after the last renewal that they observed.
     pub lease_duration: Duration,
     /// The time after its last renewal in which the holder may still write. Shorter than `lease_duration`:
     /// the difference is for writes in flight.
     pub renew_deadline: Duration,
-    /// The interval of the holder's renewals, and of the checks of the others.
+    /// The interval of the holder's renewals, and of the checks of other candidates.
     pub retry_period: Duration,
     /// The clock that measures these times.
     pub clock: Monotonic,
@@ -75,13 +75,13 @@ pub(crate) struct Acquired {
 
 /// The instant at which a holder tries to renew again.
 enum Renewal {
-    /// At once: another writer changed it, and it has been read again.
+    /// Immediately: another client changed the Lease, and it has been read again.
     Again,
     /// At the next regular renewal.
     Later,
 }
 
-/// The most attempts in a row to renew a Lease that others keep changing.
+/// The maximum number of attempts in a row to renew a Lease that other clients keep changing.
 const MAX_RENEW_ATTEMPTS: usize = 3;
 
 /// The reason for the loss of leadership.
@@ -103,8 +103,8 @@ impl std::fmt::Display for LeadershipLoss {
 }
 
 impl Candidate {
-    /// A candidate; the seed determines the jitter of its attempts. It is ready once it can read the
-    /// Lease, which is all it needs to stand by. The switch follows the annotation of the Lease.
+    /// A candidate; the seed determines the jitter of its attempts. The process is ready once it can read the
+    /// Lease, which is sufficient for a standby. The switch follows the annotation of the Lease.
     #[must_use]
     pub fn new(
         client: Client,
@@ -117,9 +117,9 @@ impl Candidate {
         Self { options, api, health, switch, chance: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Waits until the Lease is ours, then leads: runs the future that `term` creates from the fence, and renews the
+    /// Acquires the Lease, then leads: runs the future that `term` creates from the fence, and renews the
     /// Lease while it runs. Ends when the term ends by itself (`Ok`; the Lease is released) or the Lease is lost (the
-    /// fence is closed, and the term is dropped). There is no term if the token is canceled before that.
+    /// fence is closed, and the term is dropped). No term starts if the token is canceled before that.
     pub async fn lead(
         &mut self,
         end: &CancellationToken,
@@ -139,7 +139,7 @@ impl Candidate {
             lost = self.keep(&mut latest, &fence) => Some(lost),
         };
         let Some(lost) = lost else {
-            // Past the fence another process may already hold it, and there is nothing to release.
+            // After the fence has closed, another process may already hold the Lease, so it is not released.
             if let Ok(left) = fence.check() {
                 fence.shut();
                 self.release(&latest, left.min(self.options.retry_period)).await;
@@ -150,8 +150,8 @@ impl Candidate {
         Err(lost)
     }
 
-    /// Waits until the Lease is ours, or the token is canceled. An attempt in progress is completed even then, for as
-    /// long as a write may take: otherwise the Lease could become ours without a record of it here.
+    /// Waits until this process has the Lease, or the token is canceled. An attempt in progress is completed even
+    /// then, for as long as a write may take: otherwise this process could acquire the Lease without knowing it.
     async fn acquire(&mut self, end: &CancellationToken) -> Option<Acquired> {
         let mut seen: Option<(Mark, Duration)> = None;
         let mut failures = Backoff::new(
@@ -201,14 +201,14 @@ impl Candidate {
             () = end.cancelled() => return Ok(None),
             found = LeaseRecord::find(&self.api, name) => found?,
         };
-        // The duration counts from when the request was sent: others count from when they see its effect.
+        // The duration counts from the time of the request: other candidates count from when they observe its effect.
         let sent = clock.now();
         let record = match found {
-            // Deleted while held: its holder does not know yet.
+            // Deleted while held: the holder has not noticed yet.
             None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lease_duration) => {
                 return Ok(None);
             }
-            // Deleting a Lease is not meant to lift the stop.
+            // Deleting a Lease must not lift the stop.
             None => {
                 let why = self.switch.reason();
                 LeaseRecord::create(&self.api, name, self.options.holder(), why).await?
@@ -231,10 +231,10 @@ impl Candidate {
         Ok(Some(Acquired { record, fence }))
     }
 
-    /// Whether the Lease is free, or its holder has not renewed it for its duration: by our own
-    /// monotonic clock, since we first observed it in its current state.
+    /// Whether the Lease is free, or its holder has not renewed it for its duration: by the local
+    /// monotonic clock, since this process first observed the current state of the Lease.
     fn may_be_taken(&self, record: &LeaseRecord, seen: &mut Option<(Mark, Duration)>) -> bool {
-        // This holds for our own name, too: another process may have the same.
+        // This applies to the name of this process, too: another process may have the same name.
         if record.holder().is_none() {
             return true;
         }
@@ -252,7 +252,7 @@ impl Candidate {
         }
     }
 
-    /// Renews until that is no longer possible.
+    /// Renews the Lease until that is no longer possible.
     async fn keep(&mut self, latest: &mut LeaseRecord, fence: &Fence) -> LeadershipLoss {
         loop {
             tokio::time::sleep(self.options.retry_period).await;
@@ -266,7 +266,7 @@ impl Candidate {
         }
     }
 
-    /// Tries to renew; returns when the next attempt is due.
+    /// Tries to renew the Lease; returns the time of the next attempt.
     async fn renew(
         &self,
         latest: &mut LeaseRecord,
@@ -292,8 +292,8 @@ impl Candidate {
         Ok(Renewal::Later)
     }
 
-    /// The Lease was changed. It may still be ours: others annotate it, or a response to us was lost.
-    /// Then it is renewed at once, before it changes again.
+    /// Reads a changed Lease again. This process may still hold it: other clients annotate it, or a response was lost.
+    /// Then the Lease is renewed immediately, before it changes again.
     async fn look_again(
         &self,
         latest: &mut LeaseRecord,
@@ -303,7 +303,7 @@ impl Candidate {
         let find = LeaseRecord::find(&self.api, &self.options.name);
         match tokio::time::timeout(patience, find).await {
             Ok(Ok(Some(record))) if record.is_of_the_same_term(latest) => {
-                // This may be what was changed.
+                // The annotation may be the change.
                 self.switch.update(record.why_stopped());
                 *latest = record;
                 return Ok(Renewal::Again);
@@ -321,7 +321,7 @@ impl Candidate {
     }
 
     /// The timeout of a request while the fence is open: a hanging request must not use up the
-    /// time in which another one could succeed.
+    /// time in which another request could succeed.
     fn patience(&self, fence: &Fence) -> Result<Duration, LeadershipLoss> {
         let remaining = fence.check().map_err(|_| LeadershipLoss::NotRenewed)?;
         Ok(remaining.min(2 * self.options.retry_period))

@@ -13,7 +13,7 @@ use crate::writer::post_params;
 /// The annotation with the address of the holder.
 const ADDRESS: &str = "almanac.dev/address";
 
-/// The Lease as it was read.
+/// The Lease as last read.
 #[derive(Clone, Debug)]
 pub(super) struct LeaseRecord {
     lease: Lease,
@@ -27,17 +27,17 @@ pub(super) struct Mark {
     transitions: Option<i32>,
 }
 
-/// A candidate that acquires the Lease.
+/// The identity of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder<'a> {
     pub(super) identity: &'a str,
-    /// The address of the holder, if it has one.
+    /// The address of the candidate, if it has one.
     pub(super) address: Option<&'a str>,
     pub(super) lease_duration: Duration,
 }
 
 impl Holder<'_> {
-    /// Writes its address to the Lease, in place of that of the holder before.
+    /// Replaces the address of the previous holder in the Lease.
     fn state_address(&self, lease: &mut Lease) {
         let annotations = lease.metadata.annotations.get_or_insert_default();
         match self.address {
@@ -67,7 +67,7 @@ impl LeaseRecord {
         Ok(LeaseRecord { lease })
     }
 
-    /// The holder; `None` when it was released.
+    /// The holder; `None` for a released Lease.
     pub(super) fn holder(&self) -> Option<&str> {
         let spec = self.lease.spec.as_ref()?;
         spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
@@ -84,7 +84,7 @@ impl LeaseRecord {
         self.lease.metadata.annotations.as_ref()?.get(STOP).map(String::as_str)
     }
 
-    /// Whether the holder is the same without interruption, since the same instant.
+    /// Whether the same holder has held the Lease without interruption since the same instant.
     pub(super) fn is_of_the_same_term(&self, other: &LeaseRecord) -> bool {
         let acquired = |record: &LeaseRecord| record.lease.spec.as_ref()?.acquire_time.clone();
         self.holder() == other.holder()
@@ -92,7 +92,7 @@ impl LeaseRecord {
             && acquired(self) == acquired(other)
     }
 
-    /// The time that others must wait after a renewal.
+    /// The time that other candidates must wait after a renewal.
     pub(super) fn lease_duration(&self) -> Duration {
         let seconds = self.lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
         Duration::from_secs(seconds.and_then(|it| u64::try_from(it).ok()).unwrap_or(0))
@@ -107,7 +107,7 @@ impl LeaseRecord {
         }
     }
 
-    /// Takes the Lease from its previous holder. Fails if it has changed since it was read.
+    /// Acquires the Lease from its previous holder. Fails if the Lease has changed since it was read.
     pub(super) async fn take(
         &self,
         api: &Api<Lease>,
@@ -119,13 +119,13 @@ impl LeaseRecord {
         LeaseRecord { lease }.replace(api, spec).await
     }
 
-    /// Renews the Lease, which is ours. Fails if it has changed since it was read.
+    /// Renews the Lease of this process. Fails if the Lease has changed since it was read.
     pub(super) async fn renew(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         self.replace(api, LeaseSpec { renew_time: Some(MicroTime(Timestamp::now())), ..spec }).await
     }
 
-    /// Releases the Lease, which is ours, so that no other candidate must wait.
+    /// Releases the Lease of this process, so that no other candidate must wait.
     pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         let released = LeaseSpec {
@@ -138,8 +138,8 @@ impl LeaseRecord {
     }
 
     async fn replace(&self, api: &Api<Lease>, spec: LeaseSpec) -> kube::Result<LeaseRecord> {
-        // The resourceVersion it was read with is included: the API server rejects the write if
-        // another one was faster.
+        // The write includes the resourceVersion of the read: the API server rejects the write if
+        // another write was faster.
         let mut lease = self.lease.clone();
         lease.spec = Some(spec);
         lease.metadata.managed_fields = None;
@@ -177,7 +177,7 @@ mod tests {
                 "holderIdentity": "us", "renewTime": renewed, "leaseTransitions": transitions,
             },
         });
-        let lease = serde_json::from_value(lease).expect("it has the shape of one");
+        let lease = serde_json::from_value(lease).expect("a Lease");
         LeaseRecord { lease }.mark()
     }
 

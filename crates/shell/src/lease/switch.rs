@@ -1,9 +1,9 @@
-//! The switch that stops everything: an annotation on the Lease, which the leader reads every two seconds
+//! The switch that stops all writes: an annotation on the Lease, which the leader reads every two seconds
 //! anyway.
 //!
-//! It needs no additional permission and no additional request, and it cannot be missed: a leader that has not
-//! seen the current Lease cannot renew it, and its fence closes. This module does not know what being stopped
-//! means.
+//! The switch needs no additional permission and no additional request, and a leader cannot miss it: a leader that has
+//! not read the current Lease cannot renew it, and its fence closes. The callers implement the effect of the
+//! stop.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,16 +15,16 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 
-/// The annotation that stops everything while it is set. Its value is the reason.
+/// The annotation that stops all writes while it is set. Its value is the reason.
 pub const STOP: &str = "almanac.dev/stop";
 
-/// The value that does not stop anything.
+/// The value of the annotation that does not stop writes.
 const NOT_STOPPED: &str = "false";
 
-/// If the clock now shows this much less than at the resumption, it was wrong then.
+/// The clock was wrong at the resumption if it now is behind that instant by more than this.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-/// Whether everything is stopped, according to the Lease as last read. Copies share one state.
+/// The state of the switch, according to the Lease as last read. Copies share one state.
 #[derive(Clone)]
 pub struct Switch {
     inner: Arc<Inner>,
@@ -43,20 +43,20 @@ struct State {
     why: Option<String>,
 }
 
-/// Whether everything is stopped, or when it was resumed.
+/// The state of the switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StopState {
-    /// Nothing was ever stopped, as far as known.
+    /// No stop is known.
     #[default]
     NeverStopped,
-    /// Everything is stopped.
+    /// All writes are stopped.
     Stopped,
-    /// Everything was stopped until then, by the policies' clock.
+    /// All writes were stopped until this instant, by the policy clock.
     Resumed(Timestamp),
 }
 
 impl StopState {
-    /// Until when everything was stopped, as of now; `None` if it never was.
+    /// The end of the last stop, or the current time during a stop; `None` if no stop is known.
     #[must_use]
     pub fn stopped_until(self, now: Timestamp) -> Option<Timestamp> {
         match self {
@@ -69,7 +69,7 @@ impl StopState {
 }
 
 impl Switch {
-    /// A switch on which nothing was ever stopped. The clock dates the resumption.
+    /// A switch without a known stop. The clock dates the resumption.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         let state = Mutex::default();
@@ -88,7 +88,7 @@ impl Switch {
         self.stop_state() == StopState::Stopped
     }
 
-    /// Waits until it changes. Supports one waiter at a time.
+    /// Waits for a change of the state. Supports one waiter at a time.
     pub async fn changed(&self) {
         self.inner.changed.notified().await;
     }
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     fn at(instant: &str) -> Timestamp {
-        instant.parse().expect("it is an instant")
+        instant.parse().expect("an instant")
     }
 
     fn switch() -> Switch {

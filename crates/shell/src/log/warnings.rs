@@ -19,7 +19,8 @@ impl Warnings {
     pub(crate) fn collect() -> Self {
         static SUBSCRIBED: Once = Once::new();
         SUBSCRIBED.call_once(|| {
-            tracing::subscriber::set_global_default(OfThisThread).expect("there is no other");
+            tracing::subscriber::set_global_default(OfThisThread)
+                .expect("no other subscriber exists");
         });
         COLLECTED.set(Some(Vec::new()));
         Self(())

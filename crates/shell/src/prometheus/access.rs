@@ -1,7 +1,7 @@
 //! Authentication and TLS: the token and the CA certificates, which are read again when their files are replaced.
 //!
-//! Both come from volumes that the kubelet replaces while the process runs. Kube's client reads either again, but
-//! only once a minute, and keeps connections that were made with the previous ones. So a new client, which opens a
+//! Both come from volumes that the kubelet replaces while the process runs. The client of kube also reads both again,
+//! but only once a minute, and keeps connections with the previous contents. So a new client, which opens a
 //! new connection, is created as soon as one of the files has changed.
 
 use std::path::Path;
@@ -17,10 +17,10 @@ use super::{PrometheusAddress, PrometheusOptions};
 use crate::client::USER_AGENT_VALUE;
 use crate::writer::summarize;
 
-/// A token is replaced with minutes to spare, a CA with days.
+/// The interval of the checks. A token is replaced minutes before it expires, a CA days before.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Waiting longer for a connection does not help; another attempt does.
+/// The timeout of a connection: a retry is more useful than a longer wait.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The reason that a Prometheus cannot be queried at all.
@@ -37,7 +37,7 @@ pub enum PrometheusError {
         #[source]
         cause: std::io::Error,
     },
-    /// There is no token in the file of the token.
+    /// The token file contains no token.
     #[error(
         "failed to use the token in {file}: the token must be one line of printable characters"
     )]
@@ -110,7 +110,7 @@ impl Access {
             opened.looked_at = Instant::now();
             let complaint = opened.look_again(&self.options).err().map(|error| with_cause(&error));
             if let Some(complaint) = complaint.as_ref().filter(|_| opened.complaint != complaint) {
-                tracing::warn!("{complaint}; using what was there before");
+                tracing::warn!("{complaint}; using the previous contents");
             }
             opened.complaint = complaint;
         }
@@ -166,7 +166,7 @@ fn client(options: &PrometheusOptions, files: &Files) -> Result<Client, Promethe
     config.headers.extend(token);
     let uses_system_cas = address.is_encrypted() && options.ca_file.is_none();
     if !uses_system_cas {
-        // Those of the machine would be read even where they are not needed, and may not be there.
+        // The CAs of the machine would be read even if they are not needed, and might be absent.
         config.root_cert = Some(Vec::new());
     }
     config.root_cert_file.clone_from(&options.ca_file);

@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 use super::QueryProblem;
 
-/// From the time of a query that Prometheus has in memory, to the longest time to wait for one.
+/// The buckets: from the duration of a query over data in memory to the timeout.
 const SECONDS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
 
 /// Counts queries, by result.
@@ -26,7 +26,7 @@ impl Default for QueryMetrics {
 }
 
 impl QueryMetrics {
-    /// Registers them with the exported metrics.
+    /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
         let queries = "Queries for autoscalers, by result: ok, or why no number could be used";
         registry.register("almanac_prometheus_queries", queries, self.queries.clone());

@@ -7,7 +7,7 @@ use crate::writer::deepest;
 /// The reason that a query yields no number.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QueryProblem {
-    /// There is no connection, or nothing came over it.
+    /// The connection failed, or yielded no response.
     #[error(
         "failed to reach Prometheus: {0}; check --prometheus-uri, and whether Prometheus is running"
     )]
@@ -37,14 +37,14 @@ pub enum QueryProblem {
         /// The target of the redirect.
         to: Option<String>,
     },
-    /// Something failed that is not explained the way Prometheus does it.
+    /// A failure without the explanation in the format of Prometheus.
     #[error("Prometheus answered {status}{}; {}", quoted(.text), advice_on_status(*.is_server_error))]
     HttpStatus {
         /// The status of the response.
         status: String,
         /// Whether the responding server reports an error of its own.
         is_server_error: bool,
-        /// The beginning of the response.
+        /// The start of the response.
         text: String,
     },
     /// Prometheus cannot read the query.
@@ -55,7 +55,7 @@ pub enum QueryProblem {
     Failed {
         /// Prometheus' name for the kind of error.
         kind: String,
-        /// Its explanation.
+        /// The explanation by Prometheus.
         text: String,
     },
     /// The response is too large to be one number.
@@ -69,7 +69,7 @@ pub enum QueryProblem {
     /// The responder is not Prometheus.
     #[error("the response is not from the Prometheus API{}; {CHECK_PATH}", quoted(.text))]
     NotPrometheus {
-        /// The beginning of the response.
+        /// The start of the response.
         text: String,
     },
     /// Not all data could be read.
@@ -81,12 +81,12 @@ pub enum QueryProblem {
         /// Prometheus' name for the type of the result.
         kind: String,
     },
-    /// There is no series.
+    /// No series matches.
     #[error(
         "the query yields no sample: no series matches at this moment; check its names and labels, or add a default, as with (…) or vector(0)"
     )]
     NoSample,
-    /// There are several series.
+    /// Several series match.
     #[error("the query yields {0} samples, not one; aggregate them, as with sum(…) or max(…)")]
     SeveralSamples(usize),
     /// The sample is a histogram.
@@ -109,13 +109,13 @@ impl QueryProblem {
         match self {
             Self::TimedOut { .. } => true,
             Self::Failed { kind, .. } => kind == "timeout",
-            // The answer of a proxy whose own timeout ended first.
+            // The response of a proxy whose timeout ended first.
             Self::HttpStatus { status, .. } => status.starts_with("504"),
             _ => false,
         }
     }
 
-    /// Its label in metrics.
+    /// The label of the problem in metrics.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
@@ -175,7 +175,7 @@ fn advice_on_type(kind: &str) -> &'static str {
 fn advice_on_value(value: &str) -> &'static str {
     match value {
         "NaN" => ", which is not a number: often zero divided by zero, or an average of nothing",
-        _ => ", which nothing can be scaled to: often a division by zero",
+        _ => ", which is not a usable number: often a division by zero",
     }
 }
 
@@ -184,10 +184,10 @@ pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> QueryPro
     QueryProblem::Unreachable(excerpt(&deepest(error)))
 }
 
-/// The most quoted characters of a text from outside.
+/// The maximum number of quoted characters of external text.
 const EXCERPT_CHARACTERS: usize = 200;
 
-/// The beginning of a text on one line, without characters that do anything but show.
+/// The start of external text on one line, with printable characters only.
 pub(super) fn excerpt(text: &str) -> String {
     let mut words = String::new();
     for word in text.split(|letter: char| letter.is_whitespace() || letter.is_control()) {

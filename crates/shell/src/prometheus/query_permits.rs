@@ -31,9 +31,9 @@ struct PermitRequest {
     reply: oneshot::Sender<QueryPermit>,
 }
 
-/// Permits one query until it is dropped.
+/// A permit for one query, until it is dropped.
 pub struct QueryPermit {
-    /// `None` after its release.
+    /// `None` after the release of the permit.
     held: Option<(QueryPermits, Arc<str>)>,
 }
 
@@ -43,7 +43,7 @@ impl QueryPermits {
         Self(Arc::new(Mutex::new(State { free: all, limit, requests: 0, namespaces })))
     }
 
-    /// Waits for a permit. The timeout of a query bounds how long each permit is held.
+    /// Waits for a permit. The timeout of a query bounds the time for which a permit is held.
     pub(super) async fn acquire(&self, namespace: &str) -> QueryPermit {
         loop {
             let (reply, permit) = oneshot::channel();
@@ -139,7 +139,7 @@ mod tests {
         drop(noisy);
         assert!(at_once("sea").is_some());
         drop(other);
-        assert!(permits.lock().namespaces.is_empty(), "idle namespaces take memory");
+        assert!(permits.lock().namespaces.is_empty(), "idle namespaces are removed");
         assert_eq!(permits.lock().free, 4);
     }
 
@@ -161,7 +161,7 @@ mod tests {
                 .find_map(|(index, it)| it.as_mut().now_or_never().map(|permit| (index, permit)));
             let (index, permit) = granted.expect("a permit was free");
             drop(requests.remove(index));
-            let (_, namespace) = permit.held.as_ref().expect("it is held");
+            let (_, namespace) = permit.held.as_ref().expect("a held permit");
             order.push(namespace.to_string());
             held.push_back(permit);
         }
@@ -175,7 +175,7 @@ mod tests {
         {
             let mut canceled = Box::pin(permits.acquire("shop"));
             assert!(canceled.as_mut().now_or_never().is_none());
-            // The permit is granted to it, and it is dropped without a poll.
+            // The canceled request receives the permit, and is dropped without a poll.
             drop(first);
         }
         assert!(permits.acquire("shop").now_or_never().is_some());

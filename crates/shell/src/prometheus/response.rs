@@ -35,11 +35,11 @@ struct ResponseEnvelope<'a> {
 
 struct Data<'a> {
     kind: Cow<'a, str>,
-    /// As text, until its expected type is known.
+    /// The result as JSON, until its expected type is known.
     result: &'a str,
 }
 
-/// An instant, and a number as text.
+/// An instant, and a number as a string.
 type Point<'a> = (f64, Cow<'a, str>);
 
 /// One element of a vector; its labels do not matter.
@@ -84,9 +84,9 @@ impl PrometheusResponse {
         Some(Data { kind, result: field(data, "result")? })
     }
 
-    /// Whether there is nothing wrong with it but that it ends.
+    /// Whether the response is valid except for its early end.
     fn ends_at(&self, error: &serde_json::Error) -> bool {
-        // The parser does not recognize a truncated number or text. The API answers in one line.
+        // The parser does not recognize a truncated number or string. The API responds in one line.
         let at_end = (error.line(), error.column()) == (1, self.body.len());
         !self.body.is_empty() && (error.is_eof() || (error.is_syntax() && at_end))
     }
@@ -111,13 +111,13 @@ impl PrometheusResponse {
     }
 
     fn beginning(&self) -> String {
-        // Only the beginning is shown.
+        // Only the start is quoted.
         let beginning = &self.body[..self.body.len().min(4096)];
         excerpt(&String::from_utf8_lossy(beginning))
     }
 }
 
-/// The text of a field of an object.
+/// The JSON of a field of an object.
 fn field<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let fields = json_parts::fields(object).ok()?;
     fields.into_iter().find(|(it, _)| it == name).map(|(_, value)| value)
@@ -132,7 +132,7 @@ fn failed(kind: &str, error: &str) -> QueryProblem {
 }
 
 /// Whether a warning is advice on the query, which is still evaluated as a whole. Other warnings report unreadable
-/// data, for example if a remote storage has not answered.
+/// data, for example if a remote storage has not responded.
 fn is_about_the_query(warning: &str) -> bool {
     warning.starts_with("PromQL warning:") || warning.starts_with("PromQL info:")
 }

@@ -9,15 +9,15 @@ use crate::process_metrics::tests::exported;
 use server::{AfterResponse, Server, ok, vector};
 
 fn options(url: &str) -> PrometheusOptions {
-    let address = url.parse().expect("it is an address");
+    let address = url.parse().expect("an address");
     PrometheusOptions { address, token_file: None, ca_file: None }
 }
 
 fn at(url: &str) -> Prometheus {
-    Prometheus::new(options(url), QueryMetrics::default()).expect("it is a Prometheus")
+    Prometheus::new(options(url), QueryMetrics::default()).expect("a Prometheus")
 }
 
-/// The answer to a query on behalf of a namespace.
+/// The result of a query on behalf of a namespace.
 async fn send_query(
     prometheus: &Prometheus,
     namespace: &str,
@@ -62,13 +62,13 @@ async fn a_vector_of_one_sample_or_a_scalar_yields_its_number() {
     for (text, number) in [("7", 7.0), ("-0.5", -0.5), ("1e+06", 1_000_000.0)] {
         let point = format!("[1754000000.123,\"{text}\"]");
         for answer in [vector(&[text]), success("scalar", &point)] {
-            let result = answered(answer).await.expect("it is a number");
+            let result = answered(answer).await.expect("a number");
             assert_eq!(result.total_cmp(&number), std::cmp::Ordering::Equal, "{result}");
         }
     }
-    // As servers answer that close the connection to end an answer.
-    let body = String::from_utf8(vector(&["3"])).expect("it is text");
-    let (_, body) = body.split_once("\r\n\r\n").expect("it has a head");
+    // As from servers that close the connection at the end of a response.
+    let body = String::from_utf8(vector(&["3"])).expect("a text response");
+    let (_, body) = body.split_once("\r\n\r\n").expect("a head");
     assert_eq!(answered(format!("HTTP/1.0 200 OK\r\n\r\n{body}")).await, Ok(3.0));
 }
 
@@ -143,7 +143,7 @@ async fn an_error_from_prometheus_is_quoted_but_truncated() {
     let slow = error("timeout", "query timed out in expression evaluation");
     let slow = problem(with_status("503 Service Unavailable", &slow)).await;
     assert!(slow.to_string().contains("(timeout): query timed out"), "{slow}");
-    // The same with a successful status.
+    // An error with a successful status.
     let long = problem(ok(&error("internal", &"x".repeat(100_000)))).await;
     assert!(long.to_string().len() < 400 && long.reason() == "failed", "{long}");
 }
@@ -200,8 +200,8 @@ async fn an_answer_over_one_megabyte_is_rejected_while_it_is_read() {
 
 #[tokio::test]
 async fn a_truncated_answer_is_reported_as_cut_off() {
-    let whole = String::from_utf8(vector(&["12"])).expect("it is text");
-    let (head, body) = whole.split_once("\r\n\r\n").expect("it has a head");
+    let whole = String::from_utf8(vector(&["12"])).expect("a text response");
+    let (head, body) = whole.split_once("\r\n\r\n").expect("a head");
     for end in ["\"status", "{\"metric", "0.123,", "1754000000.12", "\"12", "\"12\"]}"] {
         let half = &body[..body.find(end).expect(end) + end.len()];
         assert_eq!(problem(format!("{head}\r\n\r\n{half}")).await, QueryProblem::CutOff);
@@ -268,7 +268,7 @@ async fn the_hanging_queries_of_a_namespace_keep_no_query_of_another_waiting() {
         (result, begun.elapsed().as_secs())
     };
     let (_, other) = tokio::join!(noisy, other);
-    // It was sent at once: nothing but the server takes time.
+    // The query was sent immediately: only the server takes time.
     let timed_out = Err(QueryProblem::TimedOut { seconds: ANSWER_TIMEOUT.as_secs() });
     assert_eq!(other, (timed_out, ANSWER_TIMEOUT.as_secs()));
 }
@@ -280,7 +280,7 @@ async fn queries_are_counted_by_result_and_not_logged() {
     for answer in [vector(&["1"]), with_status("500 x", "").into(), Vec::new()] {
         let server = Server::start(answer, AfterResponse::Close).await;
         let prometheus = Prometheus::new(options(&server.url()), metrics.clone());
-        let _result = send_query(&prometheus.expect("it is a Prometheus"), "shop", "tide").await;
+        let _result = send_query(&prometheus.expect("a Prometheus"), "shop", "tide").await;
     }
     assert_eq!(logged.lines(), Vec::<String>::new());
     let text = exported(|registry| metrics.register(registry));

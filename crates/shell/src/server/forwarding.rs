@@ -32,17 +32,17 @@ pub struct ForwardError {
 /// The certificates with which requests are forwarded over TLS.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClientTlsFiles {
-    /// The authorities of the other processes.
+    /// The CAs of the other processes.
     pub authorities: PathBuf,
     /// The client certificate of this process.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The key of the client certificate.
     pub key: PathBuf,
     /// The name in the certificates of the other processes, for every address.
     pub name: String,
 }
 
-/// Forwards requests. Connections are kept.
+/// Forwards requests, and keeps the connections.
 #[derive(Clone, Debug)]
 pub struct Forwarder {
     client: Client<hyper_rustls::HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -54,7 +54,7 @@ pub struct Forwarder {
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 impl Forwarder {
-    /// Without TLS, or with it by these certificates. Longer responses are refused.
+    /// Forwards without TLS, or with TLS by these certificates. Rejects longer responses.
     pub fn new(
         tls: Option<&ClientTlsFiles>,
         max_response_bytes: usize,

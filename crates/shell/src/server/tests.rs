@@ -11,9 +11,9 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// Nothing here takes so long unless it hangs.
+/// The timeout of each wait; only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(30);
-const LONGEST_ANSWER: usize = 1024 * 1024;
+const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 
 /// Echoes the request; `/never` is answered only once notified.
 #[derive(Default)]
@@ -48,8 +48,8 @@ struct Server {
 }
 
 async fn serving(limits: ServerLimits, tls: Option<Tls>) -> Server {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("it listens");
-    let address = listener.local_addr().expect("it has one");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("bind the listener");
+    let address = listener.local_addr().expect("an address");
     let (echo, end) = (Arc::new(Echo::default()), CancellationToken::new());
     let served = serve_requests(listener, tls, limits, Arc::clone(&echo), end.clone());
     Server { address, echo, end, task: tokio::spawn(served) }
@@ -57,12 +57,12 @@ async fn serving(limits: ServerLimits, tls: Option<Tls>) -> Server {
 
 impl Server {
     async fn connect(&self) -> TcpStream {
-        TcpStream::connect(self.address).await.expect("it connects")
+        TcpStream::connect(self.address).await.expect("connect to the server")
     }
 }
 
 async fn send(stream: &mut TcpStream, text: &str) {
-    // A caller that is refused may notice here, or when it reads.
+    // A rejected client may fail here, or when it reads.
     let _ = stream.write_all(text.as_bytes()).await;
 }
 
@@ -71,7 +71,7 @@ async fn rest(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
     let _ = read.expect("the connection is closed in time");
-    String::from_utf8(bytes).expect("it is text")
+    String::from_utf8(bytes).expect("a text response")
 }
 
 fn call(path: &str, body: &str) -> String {
@@ -120,7 +120,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn large_bodies_wait_for_room_and_small_ones_do_not() {
+async fn large_bodies_wait_for_memory_and_small_bodies_do_not() {
     let large_bodies = SMALL_BODY;
     let room_time = Duration::from_millis(300);
     let limits = ServerLimits { large_bodies, room_time, ..ServerLimits::default() };
@@ -178,7 +178,10 @@ async fn half_a_request_does_not_delay_the_end() {
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
     server.echo.now.notify_one();
     assert!(rest(pending).await.ends_with("/never  x"));
-    timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
+    timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
 }
 
 #[tokio::test]
@@ -220,35 +223,38 @@ async fn calls_under_way_are_finished_at_shutdown_and_idle_connections_are_not_w
     assert_eq!(rest(idle).await, "");
     server.echo.now.notify_one();
     assert!(rest(pending).await.ends_with("/never  x"));
-    timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
+    timeout(PATIENCE, server.task)
+        .await
+        .expect("the server stops in time")
+        .expect("the server does not panic");
 }
 
 #[tokio::test]
 async fn a_call_is_passed_on_with_its_token_and_the_answer_comes_back() {
     let server = serving(ServerLimits::default(), None).await;
-    let forwarder = Forwarder::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    let forwarder = Forwarder::new(None, MAX_RESPONSE_BYTES).expect("a forwarder without TLS");
     let token = Some("secret".to_owned());
     let call = ServerRequest { path: "/filter".to_owned(), body: "x".into(), token };
     let passed_on = forwarder.forward(&server.address.to_string(), call, PATIENCE).await;
-    assert_eq!(passed_on.expect("it is answered"), ServerResponse::json("/filter secret x"));
+    assert_eq!(passed_on.expect("a forwarded response"), ServerResponse::json("/filter secret x"));
 }
 
 #[tokio::test]
 async fn a_failed_forward_reports_its_reason() {
     let server = serving(ServerLimits::default(), None).await;
-    let forwarder = Forwarder::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    let forwarder = Forwarder::new(None, MAX_RESPONSE_BYTES).expect("a forwarder without TLS");
     let call =
         |path: &str| ServerRequest { path: path.to_owned(), body: Bytes::new(), token: None };
     let address = server.address.to_string();
     let late = forwarder.forward(&address, call("/never"), Duration::ZERO).await;
-    let late = late.expect_err("it is not answered").to_string();
+    let late = late.expect_err("no response").to_string();
     assert_eq!(late, format!("failed to forward the request to {address}: no response within 0 s"));
-    let short = Forwarder::new(None, 3).expect("it needs nothing");
+    let short = Forwarder::new(None, 3).expect("a forwarder without TLS");
     let long = short.forward(&address, call("/filter"), PATIENCE).await;
-    let long = long.expect_err("it is too long").to_string();
+    let long = long.expect_err("the response is too long").to_string();
     assert!(long.ends_with("length limit exceeded"), "{long}");
     server.end.cancel();
-    server.task.await.expect("it ends");
+    server.task.await.expect("the server does not panic");
     let gone = forwarder.forward(&address, call("/filter"), PATIENCE).await;
     let gone = gone.expect_err("no server listens").to_string();
     assert!(gone.contains("refused") || gone.contains("connect"), "{gone}");
@@ -262,12 +268,12 @@ struct Authority {
 
 impl Authority {
     fn new() -> Authority {
-        let folder = tempfile::tempdir().expect("there is room");
+        let folder = tempfile::tempdir().expect("create a temporary directory");
         let key = KeyPair::generate().expect("a key");
         let mut parameters = CertificateParams::new(vec![]).expect("parameters");
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let own = parameters.self_signed(&key).expect("it signs itself");
-        std::fs::write(folder.path().join("ca.pem"), own.pem()).expect("it is written");
+        let own = parameters.self_signed(&key).expect("a self-signed certificate");
+        std::fs::write(folder.path().join("ca.pem"), own.pem()).expect("write a file");
         Authority { folder, issuer: Issuer::new(parameters, key) }
     }
 
@@ -279,9 +285,9 @@ impl Authority {
         let key = KeyPair::generate().expect("a key");
         let parameters =
             CertificateParams::new(vec!["extender.example".to_owned()]).expect("parameters");
-        let signed = parameters.signed_by(&key, &self.issuer).expect("it signs");
+        let signed = parameters.signed_by(&key, &self.issuer).expect("a signed certificate");
         let write = |kind: &str, text: String| {
-            std::fs::write(self.file(&format!("{name}.{kind}")), text).expect("it is written");
+            std::fs::write(self.file(&format!("{name}.{kind}")), text).expect("write a file");
         };
         write("pem", signed.pem());
         write("key", key.serialize_pem());
@@ -298,7 +304,7 @@ impl Authority {
 }
 
 #[tokio::test]
-async fn with_tls_only_those_whom_our_authorities_know_may_call() {
+async fn with_tls_only_clients_with_a_certificate_of_a_trusted_ca_are_served() {
     let (ours, foreign) = (Authority::new(), Authority::new());
     ours.sign("server");
     ours.sign("caller");
@@ -308,33 +314,33 @@ async fn with_tls_only_those_whom_our_authorities_know_may_call() {
         key: ours.file("server.key"),
         client_authorities: Some(ours.file("ca.pem")),
     };
-    let tls = Tls::read(&files).expect("the files go together");
+    let tls = Tls::read(&files).expect("matching files");
     let server = serving(ServerLimits::default(), Some(tls)).await;
     let address = server.address.to_string();
     let call = || ServerRequest { path: "/filter".to_owned(), body: "x".into(), token: None };
     let known =
-        Forwarder::new(Some(&ours.own_files(&ours.file("ca.pem"), "caller")), LONGEST_ANSWER);
-    let known = known.expect("the files go together");
-    let answer = known.forward(&address, call(), PATIENCE).await.expect("it is answered");
+        Forwarder::new(Some(&ours.own_files(&ours.file("ca.pem"), "caller")), MAX_RESPONSE_BYTES);
+    let known = known.expect("matching files");
+    let answer = known.forward(&address, call(), PATIENCE).await.expect("a forwarded response");
     assert_eq!(answer, ServerResponse::json("/filter  x"));
     let foreign_client = foreign.own_files(&ours.file("ca.pem"), "caller");
     let foreign_client =
-        Forwarder::new(Some(&foreign_client), LONGEST_ANSWER).expect("the files go together");
+        Forwarder::new(Some(&foreign_client), MAX_RESPONSE_BYTES).expect("matching files");
     foreign_client.forward(&address, call(), PATIENCE).await.expect_err("no authority signed it");
     let mistaken = ours.own_files(&foreign.file("ca.pem"), "caller");
-    let mistaken = Forwarder::new(Some(&mistaken), LONGEST_ANSWER).expect("the files go together");
-    mistaken.forward(&address, call(), PATIENCE).await.expect_err("it does not know the server");
-    let plain = Forwarder::new(None, LONGEST_ANSWER).expect("it needs nothing");
-    plain.forward(&address, call(), PATIENCE).await.expect_err("it does not speak TLS");
+    let mistaken = Forwarder::new(Some(&mistaken), MAX_RESPONSE_BYTES).expect("matching files");
+    mistaken.forward(&address, call(), PATIENCE).await.expect_err("the server is not trusted");
+    let plain = Forwarder::new(None, MAX_RESPONSE_BYTES).expect("a forwarder without TLS");
+    plain.forward(&address, call(), PATIENCE).await.expect_err("the server requires TLS");
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
+fn unusable_files_are_named_with_their_problem() {
     let authority = Authority::new();
     authority.sign("one");
     authority.sign("other");
     let file = |name: &str| authority.file(name);
-    std::fs::write(file("empty"), "").expect("it is written");
+    std::fs::write(file("empty"), "").expect("write a file");
     let read = |certificate: &str, key: &str| {
         let (certificate, key) = (file(certificate), file(key));
         let files = TlsFiles { certificate, key, client_authorities: None };
@@ -347,7 +353,7 @@ fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
         ("one.pem", "empty", "empty", "failed to read a private key from "),
         ("one.pem", "other.key", "other.key", "failed to use the certificate in "),
     ] {
-        let why = read(certificate, key).expect_err("they cannot be used");
+        let why = read(certificate, key).expect_err("the files are unusable");
         assert!(why.starts_with(what) && why.contains(named), "{why}");
     }
 }

@@ -18,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 pub struct TlsFiles {
     /// The serving certificate, with the intermediate certificates.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The key of the serving certificate.
     pub key: PathBuf,
     /// The CAs of the allowed clients; `None` if every client is allowed.
     pub client_authorities: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub enum TlsError {
     /// A file cannot be used.
     #[error("failed to read {what} from {}: {why}", file.display())]
     File {
-        /// The expected content.
+        /// The expected content of the file.
         what: &'static str,
         /// The file.
         file: PathBuf,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// With the current certificates in these files.
+    /// Reads the current certificates in these files.
     pub fn read(files: &TlsFiles) -> Result<Tls, TlsError> {
         let own = certificates("a certificate", &files.certificate)?;
         let key = PrivateKeyDer::from_pem_file(&files.key);
@@ -95,7 +95,7 @@ impl Tls {
         Ok(Tls { acceptor: Arc::new(settings).into() })
     }
 
-    /// With the current serving certificate; without one, every handshake fails.
+    /// Uses the current serving certificate; without a certificate, every handshake fails.
     #[must_use]
     pub fn serving(certificate: &ServingCertificate) -> Tls {
         let builder = ServerConfig::builder().with_no_client_auth();
@@ -108,7 +108,7 @@ impl Tls {
     }
 }
 
-/// The serving certificate for connections from now on. Copies are the same one.
+/// The serving certificate for new connections. Copies share the certificate.
 #[derive(Clone, Default)]
 pub struct ServingCertificate {
     current: Arc<RwLock<Option<Arc<CertifiedKey>>>>,
@@ -140,7 +140,7 @@ impl ResolvesServerCert for ServingCertificate {
     }
 }
 
-/// The authorities whose certificates are in a file.
+/// The CAs in a file.
 pub(super) fn authorities(what: &'static str, file: &Path) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(what, file)? {
@@ -149,7 +149,7 @@ pub(super) fn authorities(what: &'static str, file: &Path) -> Result<RootCertSto
     Ok(roots)
 }
 
-/// The certificates in a file, of which there must be at least one.
+/// The certificates in a file, which must contain at least one.
 pub(super) fn certificates(
     what: &'static str,
     file: &Path,

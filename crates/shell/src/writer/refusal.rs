@@ -1,4 +1,4 @@
-//! The meaning of a rejection by the API server, as text for users.
+//! The meaning of a rejection by the API server, and its message for users.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Refusal {
         self.code == 409
     }
 
-    /// Whether there is no such object.
+    /// Whether the object does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.code == 404
@@ -36,16 +36,16 @@ impl Refusal {
         matches!(self.code, 400 | 401 | 403 | 422)
     }
 
-    /// Whether we lack the permission for it. Quotas and admission policies use the same codes, so a
+    /// Whether Almanac lacks the permission for the request. Quotas and admission policies use the same codes, so a
     /// missing permission is recognized by the wording of RBAC.
     #[must_use]
     pub fn is_permission_denied(&self) -> bool {
         let is_refused = self.code == 401 || (self.code == 403 && self.is_from_rbac());
-        // A webhook chooses its own words, and may choose these, too.
+        // A webhook chooses its own message, which may equal that of RBAC.
         is_refused && !self.is_admission_denied()
     }
 
-    /// Whether the permission is there but the request was not admitted: by a policy, a webhook or a quota, with any
+    /// Whether the permission exists but the request was not admitted: by a policy, a webhook or a quota, with any
     /// code.
     #[must_use]
     pub fn is_admission_denied(&self) -> bool {
@@ -61,13 +61,13 @@ impl Refusal {
         words.is_some_and(|(_, rest)| rest.contains("\" cannot "))
     }
 
-    /// Whether nothing can be created there any more, because the namespace is being deleted or is gone.
+    /// Whether the namespace accepts no new objects, because it is being deleted or does not exist.
     pub(crate) fn is_namespace_terminating(&self) -> bool {
         let is_ending = self.code == 403 && self.message.contains("because it is being terminated");
         is_ending || (self.code == 404 && self.message.starts_with("namespaces "))
     }
 
-    /// The delay, if the server requests only that.
+    /// The delay, if the server only requests a retry after it.
     pub(super) fn retry_after_hint(&self) -> Option<Duration> {
         match self.code {
             429 => Some(self.retry_after.unwrap_or(Duration::from_secs(1))),

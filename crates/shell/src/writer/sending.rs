@@ -12,15 +12,15 @@ use crate::budget::Urgency;
 
 /// The timeout of a request.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most retries at a busy API server, and the longest delay that it may request.
+/// The maximum number of retries at a busy API server, and the maximum delay that it may request.
 const MAX_RETRIES: u32 = 3;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Has the API server leave out everything of an object but its metadata.
+/// Requests only the metadata of an object from the API server.
 pub(crate) const METADATA_ONLY: http::HeaderValue =
     http::HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 
-/// A request, or why it cannot be built.
+/// A request, or the reason that it cannot be built.
 pub(super) type Built = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
 
 impl Writer {
@@ -86,7 +86,7 @@ impl Writer {
 }
 
 impl WriteError {
-    /// A request that cannot be built is not sent.
+    /// The error of a request that cannot be built and is not sent.
     pub(super) fn unbuilt(error: &dyn std::fmt::Display) -> Self {
         Self::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
     }
@@ -100,9 +100,9 @@ impl WriteError {
         }
     }
 
-    /// The same for a request that is never repeated: a proxy may have requested the wait, although the API server
-    /// has received the request.
-    pub(super) fn of_only_attempt(refusal: Refusal) -> Self {
+    /// The effect of a rejection of a request that is never repeated: a proxy may have requested the delay, although
+    /// the API server has received the request.
+    pub(super) fn from_only_attempt(refusal: Refusal) -> Self {
         match refusal.retry_after_hint() {
             Some(_) => Self::Unknown(refusal.to_string()),
             None => Self::from_refusal(refusal),
@@ -116,8 +116,8 @@ pub(super) fn metadata_only(mut request: http::Request<Vec<u8>>) -> http::Reques
     request
 }
 
-/// JSON in which every character is allowed in YAML, as which an API server reads the body of an apply. Other characters
-/// can only be in a string, and are escaped there.
+/// JSON with only characters that YAML allows, because an API server reads the body of an apply as YAML. Other
+/// characters can only be in a string, and are escaped there.
 pub(super) fn as_yaml(json: Vec<u8>) -> Vec<u8> {
     let is_plain = |byte: &u8| byte.is_ascii() && *byte != 0x7f;
     if json.iter().all(is_plain) {

@@ -1,4 +1,4 @@
-//! The outcome of a write, against an API server with faults, under a paused clock.
+//! The outcomes of writes, against an API server with faults, under a paused clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,7 +26,7 @@ impl Writing {
         Self::behind(Fence::open())
     }
 
-    /// Behind a fence that is open for this long.
+    /// A writer with a fence that is open for this long.
     fn for_seconds(seconds: u64) -> Self {
         let begun = Instant::now();
         let clock = Monotonic::from_fn(move || begun.elapsed());
@@ -52,7 +52,7 @@ impl Writing {
     }
 
     fn replicas(&self) -> Value {
-        self.stub.object("deployments", "default", "shop").expect("it is there")["spec"]["replicas"]
+        self.stub.object("deployments", "default", "shop").expect("the Deployment exists")["spec"]["replicas"]
             .clone()
     }
 
@@ -66,7 +66,7 @@ impl Writing {
     }
 }
 
-/// As one word.
+/// The outcome as one word.
 fn outcome<T>(written: &Result<T, WriteError>) -> &'static str {
     match written {
         Ok(_) => "written",
@@ -187,9 +187,11 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
 async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
     let writing = Writing::begin();
     let status = r#"{"replicas":2,"rest":null}"#;
-    let response = writing.writer.patch_status(SHOP, "101", status).await.expect("it is written");
+    let response =
+        writing.writer.patch_status(SHOP, "101", status).await.expect("a successful write");
     assert_eq!(response.metadata.resource_version.as_deref(), Some("102"));
-    let object = writing.stub.object("deployments", "default", "shop").expect("it is there");
+    let object =
+        writing.stub.object("deployments", "default", "shop").expect("the Deployment exists");
     assert_eq!(
         (&object["status"], &object["spec"]["replicas"]),
         (&json!({ "replicas": 2 }), &json!(1))
@@ -200,7 +202,7 @@ async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
 }
 
 #[test]
-fn what_is_applied_has_no_character_that_yaml_does_not_allow() {
+fn an_applied_body_has_only_characters_that_yaml_allows() {
     let text = "a\u{7f}\u{96}\u{9b}\u{fffe}\u{feff}\u{2028}ü\u{1f600}\"\\";
     let json = json!({ "status": text });
     let escaped = as_yaml(json.to_string().into_bytes());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use almanac_engine::LabelSelector;
 use almanac_engine::placement::{
-    Allowance, ClusterSelector, DecisionGroup, Expression, GroupSize, MOST_EXPRESSIONS, Placement,
+    Allowance, ClusterSelector, DecisionGroup, Expression, GroupSize, MAX_EXPRESSIONS, Placement,
     PlacementState, PrioritizerMode, ScoreSource, TaintEffect, Toleration, Weight,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
@@ -87,7 +87,7 @@ fn check_predicates(
     let list = spec.key("predicates");
     let (mut predicates, mut allowance) = (Some(Vec::new()), Allowance::new());
     // The first expression beyond the limit gets the finding.
-    let mut remaining = MOST_EXPRESSIONS + 1;
+    let mut remaining = MAX_EXPRESSIONS + 1;
     for (position, predicate) in written.predicates.iter().enumerate() {
         let item = list.index(position);
         let path = item.key("requiredClusterSelector");

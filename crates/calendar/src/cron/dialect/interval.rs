@@ -1,4 +1,4 @@
-//! Intervals: `@every 5m`, `rate(5 minutes)`. They have no fixed start; what divides an hour or a day
+//! Intervals: `@every 5m`, `rate(5 minutes)`. Intervals have no fixed start; an interval that divides an hour or a day
 //! evenly runs just as often at fixed times.
 
 use jiff::SignedDuration;

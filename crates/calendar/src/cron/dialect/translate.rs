@@ -105,7 +105,7 @@ fn is_every(field: CronField, text: &str) -> bool {
     values("*").is_some_and(|every| values(text).is_some_and(|given| given & every == every))
 }
 
-/// Whether it lists years.
+/// Whether the field lists years.
 pub(super) fn is_year(text: &str) -> bool {
     let years = || text.split([',', '-', '/']);
     let is_number = |part: &str| part.bytes().all(|it| it.is_ascii_digit());
@@ -113,13 +113,13 @@ pub(super) fn is_year(text: &str) -> bool {
         && years().any(|part| part.len() == 4 && is_number(part))
 }
 
-/// Whether it begins with one of the names, of which three letters count.
+/// Whether the text starts with the first three letters of a name.
 pub(super) fn begins_with_name(names: &[&str], text: &str) -> bool {
     text.get(..3).is_some_and(|name| position_of_short_name(names, name).is_some())
 }
 
-/// The weekdays of a field in which numbers count from 1 for Sunday, by their names; nothing when it is no
-/// such field.
+/// The weekdays of a field in which numbers count from 1 for Sunday, by their names; `None` for another
+/// field.
 pub(in crate::cron) fn weekdays_from_one(text: &str) -> Option<String> {
     ForeignField { field: CronField::Weekday, text }.as_names().ok()
 }
@@ -134,7 +134,7 @@ struct ForeignField<'a> {
 type Untranslatable = Option<Loss>;
 
 impl ForeignField<'_> {
-    /// As written here: ranges do not run backwards, and every step has a start.
+    /// The field in five-field syntax: ranges do not run backwards, and every step has a start.
     fn as_here(&self) -> Result<String, Untranslatable> {
         let items: Result<Vec<String>, Untranslatable> =
             self.text.split(',').map(|item| self.item(item)).collect();

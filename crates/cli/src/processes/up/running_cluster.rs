@@ -201,7 +201,7 @@ async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     }
     let own = std::env::current_exe().ok();
     let beside = match own.as_deref().and_then(Path::parent) {
-        Some(dir) => Binaries::beside(dir)?,
+        Some(dir) => Binaries::from_one_binary(dir)?,
         None => None,
     };
     match (beside, version) {
@@ -211,7 +211,7 @@ async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
         {
             Ok(beside)
         }
-        (_, Some(version)) => Binaries::of_version(version).await,
+        (_, Some(version)) => Binaries::for_version(version).await,
         (None, None) => Binaries::provide_async().await,
     }
 }

@@ -1,4 +1,4 @@
-//! Recurrences in words, and that they stand for the very stretches they were found from.
+//! Recurrences in words. Each recurrence stands for exactly the stretches that it groups.
 
 use jiff::civil::date;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::*;
 /// A Monday.
 const BEGIN: DateTime = date(2026, 11, 23).at(0, 0, 0, 0);
 
-/// The stretches of the hours of a period in which something holds.
+/// The stretches of the hours of a period for which a condition is true.
 fn stretches(period: CivilPeriod, holds: impl Fn(DateTime) -> bool) -> Vec<CivilStretch> {
     let hours: Vec<DateTime> =
         period.0.series(1.hour()).take_while(|hour| *hour < period.1).collect();
@@ -76,7 +76,7 @@ fn a_weekly_recurrence_is_described_by_its_days_and_times() {
 }
 
 #[test]
-fn exceptions_and_a_beginning_are_named() {
+fn exceptions_and_a_start_are_named() {
     let holiday = date(2026, 12, 25);
     let open = |at: DateTime| is_work(at) && at.date() != holiday;
     assert_eq!(
@@ -123,7 +123,7 @@ fn many_times_of_a_day_are_counted() {
 proptest! {
     #[test]
     fn a_recurrence_stands_for_the_very_stretches_it_was_found_from(
-        // Which hours of a week, how long, and which hours of all are otherwise.
+        // The hours of a week, the length, and the hours that deviate.
         on in prop::collection::vec((0..168_i64, 1..60_i64), 0..6),
         otherwise in prop::collection::vec((0..1200_i64, 1..30_i64), 0..4),
         monthly in prop::option::of(1..29_i8),

@@ -7,7 +7,7 @@ use jiff::fmt::strtime;
 
 use super::{Days, Recurrence};
 
-/// The most exceptions, or times of a day, that a text for people lists.
+/// The maximum number of exceptions, or of times of a day, in a line for users.
 const NAMED: usize = 4;
 
 const NAMES: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -75,7 +75,7 @@ fn weekdays_in_words(named: &[usize]) -> String {
     }
 }
 
-/// `a, b and c`, and how many there are where that is many.
+/// `a, b and c`; for many items, the first few and their total.
 fn some_of(all: &[String]) -> String {
     match all {
         [] => String::new(),
@@ -86,7 +86,7 @@ fn some_of(all: &[String]) -> String {
 }
 
 fn day(date: Date) -> String {
-    // The format has nothing that a date lacks.
+    // A date has all parts of the format.
     strtime::format("%a %Y-%m-%d", date).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! Windows of one schedule, and from when on only their order decides.
+//! Windows of one schedule, and the instant from which only their order decides.
 
 use almanac_engine::PolicyObject;
 use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};

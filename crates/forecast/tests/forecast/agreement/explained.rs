@@ -1,14 +1,14 @@
-//! At every boundary, and at other instants, `explain` agrees with the forecasts: on the value, its writer, since
-//! when, and the next change.
+//! At every boundary, and at other instants, `explain` agrees with the forecasts: on the value, its writer, its
+//! start, and the next change.
 //!
 //! An autoscaler's turns are counted from the start of the forecast, so each explanation is compared with forecasts
 //! that start where it does, in all worlds. The value, its writer and the next change are compared with a forecast
-//! from its instant. Since when the value holds is compared with one that starts a week before its day, which is the
+//! from its instant. The start of the value is compared with a forecast that starts a week before its day. That is the
 //! same for all instants of a day. Values that rules alone set do not depend on the start, so they are also compared
 //! with the forecast of the whole time.
 //!
 //! Each boundary therefore costs an explanation for each policy, and a forecast up to the [`AHEAD`]th boundary after
-//! it: as much in a world of many boundaries as in one of few. Where autoscalers replace each other's values, there
+//! it: as much in a world of many boundaries as in a world of few. If autoscalers replace each other's values, there
 //! are some 300 to 600 boundaries in 48 hours.
 
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl Part<'_> {
         Forecast::new(self.world, period, AssumedValues::new()).part(self.number).series
     }
 
-    /// Every policy with an object of which it sets something.
+    /// Every policy with each object of which it sets a field.
     fn pairs(&self, series: &[Series]) -> Vec<(PolicyName, Identity)> {
         let is_here = |target: &Identity| series.iter().any(|it| it.target == *target);
         let of_policy = |policy: PolicyName| {
@@ -112,7 +112,7 @@ impl Part<'_> {
     }
 }
 
-/// The instants at which anything changes, and the first one.
+/// The instants of changes, and the first instant.
 fn boundaries(series: &[Series]) -> Vec<Timestamp> {
     let mut boundaries: Vec<Timestamp> =
         series.iter().flat_map(|it| it.segments.iter().map(|segment| segment.from)).collect();
@@ -121,7 +121,7 @@ fn boundaries(series: &[Series]) -> Vec<Timestamp> {
     boundaries
 }
 
-/// The beginning of the day of an instant, in UTC.
+/// The start of the day of an instant, in UTC.
 fn day_of(at: Timestamp) -> Timestamp {
     let days = at.duration_since(instant(0)).as_secs().div_euclid(24 * 60 * 60);
     instant(days * 24 * 60)
@@ -139,16 +139,16 @@ fn series_of<'s>(all: &'s [Series], target: &Identity, field: Field) -> Option<&
 struct Forecasts<'a> {
     case: &'a Case,
     world: &'a World,
-    /// The length of the stretch from then on.
+    /// The length of the stretch from the instant.
     ahead: SignedDuration,
     from_then: &'a [Series],
-    /// From a week before the day.
+    /// The forecast from a week before the day.
     before: &'a [Series],
 }
 
 impl Forecasts<'_> {
-    /// Whether the forecast from then on starts as the one from the beginning continues, as far as rules alone set
-    /// it.
+    /// Whether the forecast from the instant starts as the forecast from the start continues, as far as rules alone set
+    /// the value.
     fn continue_the_whole(&self, whole: &[Series], at: Timestamp) -> TestCaseResult {
         let is_scaled =
             |it: &Identity| self.case.scalers.iter().any(|of| deployment(of.deployment) == *it);
@@ -171,7 +171,7 @@ impl Forecasts<'_> {
         Ok(())
     }
 
-    /// Whether they agree with an explanation.
+    /// Whether the forecasts agree with an explanation.
     fn check_explanation(&self, explained: &Explanation) -> TestCaseResult {
         let Explanation { policy, target, at, values, reasons, next, .. } = explained;
         let problem = format!("{policy} of {target} at {at}");
@@ -215,7 +215,7 @@ impl Forecasts<'_> {
         Ok(())
     }
 
-    /// The instant since which a field has its value and writer: the last firing of a cron rule, else the beginning of
+    /// The instant since which a field has its value and writer: the last firing of a cron rule, else the start of
     /// the stretch in the forecast from a week before the day.
     fn since(
         &self,

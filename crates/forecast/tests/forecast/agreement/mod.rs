@@ -20,7 +20,7 @@ use proptest::test_runner::{
 use self::turns::{Change, Timelines, add, run};
 use self::worlds::{Case, cases, instant};
 
-/// The watched time of each world.
+/// The length of the period of each world.
 const WATCHED: SignedDuration = SignedDuration::from_hours(48);
 
 /// A policy, and its rule.
@@ -100,7 +100,7 @@ fn is_of_units(field: Field) -> bool {
     matches!(field, Field::UnitPods | Field::PendingPods)
 }
 
-/// A pod that no policy has ever changed has no level, as one of which a window has just closed.
+/// A pod that no policy has ever changed has no level, like a pod whose window has just closed.
 fn without_nothing(mut changes: Vec<Change>) -> Vec<Change> {
     changes.drain(..changes.iter().take_while(|it| it.1 == Some(Value::Nothing)).count());
     changes
@@ -123,7 +123,7 @@ fn what_comes_next_are_the_changes_of_a_forecast() {
             if is_window && due.is_some_and(|due| i64::from(due) * 3600 != hour) {
                 return Err(differs("when a window opens or closes", &event, &window));
             }
-            // A window that closes leaves its field to another rule.
+            // A closing window leaves its field to another rule.
             let is_by_rule =
                 matches!(event.what, Occurrence::Fires | Occurrence::Opens | Occurrence::Scales);
             // An unchanged value keeps its writer, except with cron rules.
@@ -166,13 +166,13 @@ struct ListedValue {
     value: Value,
     policy: PolicyName,
     rule: Option<Arc<str>>,
-    /// Whether it is this rule that sets the value.
+    /// Whether this rule sets the value.
     is_by_rule: bool,
 }
 
 impl ListedValue {
-    /// Whether a forecast has the value there, by the same policy and rule. An autoscaler decides also where it only confirms
-    /// what another policy has just set; that is nothing that happens.
+    /// Whether a forecast has the value at the instant, by the same policy and rule. An autoscaler also decides if it
+    /// only confirms a value that another policy has just set; that is not an event.
     fn is_in(&self, segment: &Segment) -> bool {
         let Some((policy, rule)) = by(segment) else { return false };
         let is_same = policy == self.policy && (!self.is_by_rule || rule == self.rule);

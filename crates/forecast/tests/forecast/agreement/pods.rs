@@ -1,5 +1,5 @@
-//! The pods of two Deployments in two units with caps, one by one. This module shares no code with the scheduling
-//! simulation.
+//! The pods of two Deployments in two units with caps, computed one by one. This module shares no code with the
+//! scheduling simulation.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::turns::{Timelines, add};
 /// The units, the better one first.
 pub(super) const UNITS: [&str; 2] = ["x", "y"];
 
-/// The pods in the order in which they came.
+/// The pods in the order of their creation.
 pub(super) struct Pods {
     caps: [u32; 2],
     all: Vec<Pod>,
@@ -41,7 +41,7 @@ impl Pods {
         for (deployment, wanted) in replicas.into_iter().enumerate() {
             while self.count(|pod| pod.deployment == deployment) > wanted {
                 let own = (0..self.all.len()).filter(|it| self.all[*it].deployment == deployment);
-                // Those that wait go first, then those in the worse unit, and the newest of them.
+                // Removes pending pods first, then pods of the worse unit, the newest first.
                 let rank = |it: &usize| (self.all[*it].unit.map(Reverse), Reverse(*it));
                 let first = own.min_by_key(rank).unwrap();
                 self.all.remove(first);
@@ -70,7 +70,7 @@ impl Pods {
             (0..UNITS.len()).map(|it| (UNITS[it].into(), self.in_unit(it))).collect();
         let waiting = self.count(|pod| pod.unit.is_none());
         let worst = (0..UNITS.len()).rev().find(|it| self.in_unit(*it) > 0);
-        // A unit takes the last pod, unless one waits.
+        // A unit receives the last pod, unless a pod is pending.
         let by = worst.filter(|_| waiting == 0).map(|it| UNITS[it].into());
         let policy = names::resource_policy("u");
         let published = [

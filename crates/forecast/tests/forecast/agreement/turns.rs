@@ -1,5 +1,5 @@
 //! The turns of controllers that start with a world at an instant. The time before is computed minute by minute: the last
-//! firing of each rule, and the recommendations of each autoscaler. This module shares no code with the beginning or the
+//! firing of each rule, and the recommendations of each autoscaler. This module shares no code with the start or the
 //! clock of a forecast.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,17 +15,17 @@ use jiff::{SignedDuration, Timestamp};
 use super::pods::Pods;
 use super::worlds::{Case, Scaler, deployment, instant};
 
-/// A value, who set it, and from when on.
+/// A value, its writer, and its first instant.
 pub(super) type Change = (Timestamp, Option<Value>, Option<(PolicyName, Option<Arc<str>>)>);
 
 /// The changes of each field, in order.
 pub(super) type Timelines = BTreeMap<(Identity, Field), Vec<Change>>;
 
-/// Every rule comes within a week.
+/// Every rule fires within a week.
 const WEEK: i64 = 7 * 1440;
 
-/// The last firing for a Deployment before an instant: its minute, the policy, the rule and what it sets. Of several at one
-/// minute the last policy by name decides, and of its rules the last in the list.
+/// The last firing for a Deployment before an instant: its minute, the policy, the rule and the value. Of several at
+/// one minute the last policy by name decides, and of its rules the last in the list.
 pub(super) fn last_firing(
     case: &Case,
     of: usize,
@@ -47,7 +47,7 @@ pub(super) fn last_firing(
     })
 }
 
-/// The recommendations of an autoscaler before the beginning, second by second, for this number of replicas.
+/// The recommendations of an autoscaler before the start, second by second, for this number of replicas.
 fn recommended(case: &Case, scaler: &Scaler, world: &World, replicas: u32) -> Option<Memory> {
     let window = scaler.up_window.max(scaler.down_window);
     let from = case.from();
@@ -74,7 +74,7 @@ fn recommended(case: &Case, scaler: &Scaler, world: &World, replicas: u32) -> Op
     Some(Memory { recommendations, ..Memory::default() })
 }
 
-/// As Kubernetes documents it, in whole numbers. An answer equal to the target changes nothing.
+/// The recommendation that Kubernetes documents, in whole numbers. A sample equal to the target changes nothing.
 fn recommends(scaler: &Scaler, answer: u32, replicas: u32) -> u32 {
     let (answer, target) = (u64::from(answer) * 1000, u64::from(scaler.target));
     let needed = |factor: u64| u32::try_from((answer * factor).div_ceil(target)).unwrap();
@@ -87,9 +87,9 @@ fn recommends(scaler: &Scaler, answer: u32, replicas: u32) -> u32 {
     }
 }
 
-/// Whether a schedule publishes another number from the beginning on than just before it.
+/// Whether a schedule publishes another value from the start on than immediately before.
 fn changes_at_the_beginning(case: &Case, scaler: &Scaler, world: &World) -> bool {
-    // An autoscaler that is created at the beginning has no past.
+    // An autoscaler that is created at the start has no past.
     let Ok(number) = scaler.answer else { return false };
     if scaler.created == Some(0) {
         return false;
@@ -101,7 +101,7 @@ fn changes_at_the_beginning(case: &Case, scaler: &Scaler, world: &World) -> bool
     value_at(policy, from - SignedDuration::from_nanos(1)) != value_at(policy, from)
 }
 
-/// The world of a case at the beginning, including its past, and the values it begins with.
+/// The world of a case at the start, including its past and its initial values.
 fn begun(case: &Case) -> (World, Timelines) {
     let (mut world, from) = (case.world(), case.from());
     let mut timelines = Timelines::new();
@@ -137,7 +137,7 @@ pub(super) fn run(case: &Case, until: Timestamp) -> Timelines {
         follow(&mut pods, &world, &mut timelines, from);
     }
     let (mut influences, mut woken) = (Influences::default(), BTreeSet::new());
-    // An autoscaler has begun before what happens at this very instant, unless it is answered something new then.
+    // An autoscaler starts before the events of this instant, unless it receives a new sample at that instant.
     let mut first: Vec<PolicyName> = Vec::new();
     for (number, scaler) in case.scalers.iter().enumerate() {
         let name = names::horizontal_autoscaler(&format!("h{number}"));

@@ -1,4 +1,4 @@
-//! Random worlds of all families, as small as the smallest that disagrees can be read.
+//! Random worlds of all families. A small world makes a disagreement easy to read.
 
 use std::sync::Arc;
 
@@ -24,21 +24,21 @@ pub(super) struct Firing {
 #[derive(Clone, Debug)]
 pub(super) struct Scaler {
     pub(super) deployment: usize,
-    /// The schedule that it reads, or what its query yields.
+    /// The schedule that the autoscaler reads, or the result of its query.
     pub(super) answer: Result<usize, u32>,
     pub(super) kind: TargetType,
-    /// In thousandths.
+    /// A value in thousandths.
     pub(super) target: u32,
-    /// The second is how far above the first the upper bound is.
+    /// The lower bound, and the distance of the upper bound from it.
     pub(super) bounds: (u32, u32),
     pub(super) up_window: u32,
     pub(super) down_window: u32,
     pub(super) up_in_a_minute: Option<u32>,
-    /// Its age at the start, in minutes.
+    /// The age at the start, in minutes.
     pub(super) created: Option<i64>,
 }
 
-/// From an hour to another one a level or a number applies.
+/// A level or a number that applies from one hour to another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub(super) start: u32,
@@ -49,9 +49,9 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cluster {
     pub(super) score: u32,
-    /// Minutes after the beginning.
+    /// Minutes after the start.
     pub(super) valid_until: Option<i64>,
-    /// Whether it is `NoSelectIfNew`, and how many minutes after the beginning it was added.
+    /// Whether the effect is `NoSelectIfNew`, and when the taint was added, in minutes after the start.
     pub(super) taint: Option<(bool, i64)>,
 }
 
@@ -68,12 +68,12 @@ pub(super) struct Case {
     /// Minutes after the first Monday.
     pub(super) from: i64,
     pub(super) deployments: [u32; 2],
-    /// Each has a Deployment, and of each rule when it fires and what it sets.
+    /// Cron policies: the Deployment, and the firing and the value of each rule.
     pub(super) crons: Vec<(usize, Vec<(Firing, u32)>)>,
-    /// Each has a default, and the windows with their priorities.
+    /// Schedules: the default, and the windows with their priorities.
     pub(super) schedules: Vec<(u32, Vec<(Window, i32)>)>,
     pub(super) scalers: Vec<Scaler>,
-    /// The pods of each by their number; 2 is for all.
+    /// The pods of each policy by their number; 2 stands for all pods.
     pub(super) levels: Vec<(Window, usize)>,
     pub(super) clusters: Vec<Cluster>,
     pub(super) selections: Vec<Selection>,
@@ -159,7 +159,7 @@ fn selection() -> impl Strategy<Value = Selection> {
 }
 
 impl Firing {
-    /// As it is written.
+    /// The cron expression.
     fn text(self) -> String {
         let (hour, minute) = (self.half_hour / 2, self.half_hour % 2 * 30);
         // Cron counts from Sunday.
@@ -167,14 +167,14 @@ impl Firing {
         format!("{minute} {hour} * * {weekday}")
     }
 
-    /// Whether it fires at this minute after the first Monday.
+    /// Whether the rule fires at this minute after the first Monday.
     pub(super) fn is_at(self, minute: i64) -> bool {
         let is_day = |day: u32| minute.div_euclid(1440).rem_euclid(7) == i64::from(day);
         minute.rem_euclid(1440) == i64::from(self.half_hour) * 30 && self.weekday.is_none_or(is_day)
     }
 }
 
-/// A minute after the first Monday.
+/// The instant at a number of minutes after the first Monday.
 pub(super) fn instant(minute: i64) -> Timestamp {
     at("2026-03-02T00:00:00Z") + SignedDuration::from_mins(minute)
 }
@@ -189,7 +189,7 @@ impl Case {
         instant(self.from)
     }
 
-    /// The world as files have it.
+    /// The world, as files describe it.
     pub(super) fn world(&self) -> World {
         let mut world = placements::hub();
         for (number, replicas) in self.deployments.iter().enumerate() {

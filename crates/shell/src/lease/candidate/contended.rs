@@ -1,4 +1,4 @@
-//! Tests of a Lease that others write too, against an API server that compares versions as a real one does.
+//! Tests of a Lease that other clients write too, against an API server that compares versions like a real one.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use crate::clock::Clock;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OtherWrites {
     EachSecond,
-    /// At the same time, so that a read is already outdated.
+    /// During each read, so that the read is already outdated.
     EachSecondAndAfterEachReading,
 }
 
@@ -29,7 +29,7 @@ struct Server {
     annotated: Instant,
     /// The number of reads that will still get no response once the Lease is held.
     unanswered: usize,
-    /// The attempts to replace it, and whether they succeeded.
+    /// The attempts to replace the Lease, and whether they succeeded.
     replaced: Vec<(Instant, bool)>,
 }
 
@@ -40,7 +40,7 @@ impl Server {
         Self { lease, version: 1, others, annotated, unanswered: 0, replaced: Vec::new() }
     }
 
-    /// The code and the body of the answer; nothing when there is none.
+    /// The code and the body of the response; `None` for no response.
     fn answer(&mut self, method: &Method, sent: &[u8]) -> Option<(u16, Value)> {
         let now = Instant::now();
         if now - self.annotated >= Duration::from_secs(1) {
@@ -63,7 +63,7 @@ impl Server {
         if at_once > 20 {
             return None;
         }
-        let sent: Value = serde_json::from_slice(sent).expect("it is JSON");
+        let sent: Value = serde_json::from_slice(sent).expect("valid JSON");
         let is_as_read = sent["metadata"]["resourceVersion"] == json!(self.version.to_string());
         self.replaced.push((now, is_as_read));
         if !is_as_read {
@@ -87,12 +87,12 @@ fn candidate(server: &Arc<Mutex<Server>>) -> Candidate {
         let server = Arc::clone(&server);
         async move {
             let method = request.method().clone();
-            let sent = request.into_body().collect_bytes().await.expect("it is all there");
-            let answer = server.lock().expect("whole").answer(&method, &sent);
+            let sent = request.into_body().collect_bytes().await.expect("the whole body");
+            let answer = server.lock().expect("the lock is not poisoned").answer(&method, &sent);
             let Some((code, body)) = answer else { return std::future::pending().await };
             let body = Body::from(body.to_string().into_bytes());
             let response = Response::builder().status(code).body(body);
-            Ok::<_, Infallible>(response.expect("it is a response"))
+            Ok::<_, Infallible>(response.expect("a valid response"))
         }
     });
     let names = ["default", "almanac", "us"].map(str::to_owned);
@@ -109,7 +109,7 @@ async fn lead_for_a_minute(server: Server) -> (Result<(), LeadershipLoss>, Vec<(
     let (mut candidate, end) = (candidate(&server), CancellationToken::new());
     let minute = async |_| tokio::time::sleep(Duration::from_mins(1)).await;
     let led = candidate.lead(&end, minute).await;
-    let replaced = server.lock().expect("whole").replaced.clone();
+    let replaced = server.lock().expect("the lock is not poisoned").replaced.clone();
     (led, replaced)
 }
 

@@ -20,7 +20,7 @@ const LASTS: Duration = Duration::from_secs(15);
 /// A standby checks every two seconds or slightly less often.
 const LOOK: Duration = Duration::from_secs(3);
 
-/// A machine that candidates run on: its clock follows the runtime's, except for time spent asleep.
+/// A machine with candidates: its clock follows that of the runtime, plus the time spent asleep.
 #[derive(Clone)]
 struct Machine {
     stub: Stub,
@@ -60,14 +60,14 @@ impl Machine {
 }
 
 fn lease(stub: &Stub) -> Value {
-    stub.object("leases", "default", "almanac").expect("it is there")
+    stub.object("leases", "default", "almanac").expect("the Lease exists")
 }
 
 fn is_renewal(request: &ReceivedRequest) -> bool {
     request.method == Method::PUT && request.path.ends_with("/leases/almanac")
 }
 
-/// Held by a process that does not renew it.
+/// A Lease whose holder does not renew it.
 fn held_by(holder: &str, seconds: u32) -> Value {
     json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -84,7 +84,7 @@ fn for_seconds(seconds: u64) -> impl AsyncFnOnce(Fence) {
     async move |_| sleep(Duration::from_secs(seconds)).await
 }
 
-/// The start of a candidate's term, if it begins within an hour.
+/// The start of a candidate's term, if it starts within an hour.
 async fn wins_after(candidate: &mut Candidate) -> Option<Duration> {
     let (begun, mut won) = (Instant::now(), None);
     let end = CancellationToken::new();
@@ -94,7 +94,7 @@ async fn wins_after(candidate: &mut Candidate) -> Option<Duration> {
 }
 
 /// Leads for a minute, or as long as possible, with the given fault from the fifth second on; returns how
-/// it ended, and how long the fence stayed open after the fault.
+/// the term ended, and how long the fence stayed open after the fault.
 async fn leads_while(
     stub: &Stub,
     goes_wrong: impl FnOnce(),
@@ -109,12 +109,12 @@ async fn leads_while(
         while wrong.elapsed() < Duration::from_mins(1) {
             sleep(Duration::from_millis(10)).await;
             if fence.is_open() {
-                *open_for.lock().expect("whole") = wrong.elapsed();
+                *open_for.lock().expect("the lock is not poisoned") = wrong.elapsed();
             }
         }
     });
     let led = led.await;
-    (led, open_for.into_inner().expect("whole"))
+    (led, open_for.into_inner().expect("the lock is not poisoned"))
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,7 +123,7 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
     let end = CancellationToken::new();
     let term = async |fence: Fence| {
         for second in 0..60 {
-            let remaining = fence.check().expect("it leads");
+            let remaining = fence.check().expect("an open fence");
             assert!(remaining > Duration::from_secs(7), "{remaining:?} left after {second} s");
             sleep(Duration::from_secs(1)).await;
         }
@@ -157,7 +157,11 @@ async fn a_standby_finds_the_address_of_the_leader() {
         };
         let (stood_by, ()) = tokio::join!(stands_by, looks);
         assert_eq!(stood_by, Ok(()));
-        assert_eq!(two.leader().as_deref(), Some(two.own()), "it has taken the lead");
+        assert_eq!(
+            two.leader().as_deref(),
+            Some(two.own()),
+            "the new leader finds its own address"
+        );
     };
     let (led, ()) = tokio::join!(led, looked);
     assert_eq!(led, Ok(()));
@@ -167,7 +171,7 @@ async fn a_standby_finds_the_address_of_the_leader() {
     assert_eq!(
         annotations["almanac.dev/address"],
         Value::Null,
-        "it is not that of the leader before"
+        "the address of the previous leader is removed"
     );
 }
 
@@ -178,7 +182,7 @@ async fn a_lease_is_taken_only_after_no_renewal_for_the_longer_of_both_durations
     {
         let stub = Stub::new();
         stub.put(held_by(holder, seconds));
-        let won = wins_after(&mut Machine::before(&stub).candidate("one")).await.expect("it wins");
+        let won = wins_after(&mut Machine::before(&stub).candidate("one")).await.expect("a term");
         let lease_duration = Duration::from_secs(lease_duration);
         assert!(
             (lease_duration..lease_duration + LOOK).contains(&won),
@@ -239,9 +243,9 @@ async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
             leads_while(&stub, || stub.inject(fault.matching(ours).always())).await;
         assert_eq!(led, Err(LeadershipLoss::NotRenewed), "renewals {what}");
         assert!(open_for <= WRITES_FOR, "renewals {what}: {open_for:?}");
-        assert!(open_for + LOOK > WRITES_FOR, "it is not given up too soon: {open_for:?}");
+        assert!(open_for + LOOK > WRITES_FOR, "the fence does not close too early: {open_for:?}");
         let shut = machine.begun + Duration::from_secs(5) + open_for;
-        let taken = taken.await.expect("whole").expect("it wins");
+        let taken = taken.await.expect("the task does not panic").expect("a term");
         assert!(taken + WRITES_FOR >= shut + LASTS, "renewals {what}: {:?}", taken - shut);
     }
 }
@@ -397,7 +401,9 @@ async fn no_two_candidates_lead_at_once_despite_failed_requests() {
         let faults = [Fault::hang, Fault::refuse, Fault::lose_response, Fault::silence];
         for (number, fault) in faults.into_iter().enumerate() {
             let chance = Mutex::new(fastrand::Rng::with_seed(seed * 4 + number as u64));
-            let strikes = move |_: &ReceivedRequest| chance.lock().expect("whole").u8(..10) == 0;
+            let strikes = move |_: &ReceivedRequest| {
+                chance.lock().expect("the lock is not poisoned").u8(..10) == 0
+            };
             stub.inject(fault().matching(strikes).always());
         }
         let machine = Machine::before(&stub);
@@ -408,7 +414,7 @@ async fn no_two_candidates_lead_at_once_despite_failed_requests() {
             async move {
                 while !end.is_cancelled() {
                     let term = async |fence| {
-                        fences.lock().expect("whole").push(fence);
+                        fences.lock().expect("the lock is not poisoned").push(fence);
                         sleep(Duration::from_mins(2)).await;
                     };
                     let _lost = candidate.lead(end, term).await;
@@ -418,14 +424,19 @@ async fn no_two_candidates_lead_at_once_despite_failed_requests() {
         });
         let watching = async {
             while machine.begun.elapsed() < Duration::from_mins(20) {
-                let open = fences.lock().expect("whole").iter().filter(|it| it.is_open()).count();
+                let open = fences
+                    .lock()
+                    .expect("the lock is not poisoned")
+                    .iter()
+                    .filter(|it| it.is_open())
+                    .count();
                 assert!(open <= 1, "{open} lead with seed {seed}");
                 sleep(Duration::from_millis(250)).await;
             }
             end.cancel();
         };
         tokio::join!(join_all(candidates), watching);
-        terms += fences.into_inner().expect("whole").len();
+        terms += fences.into_inner().expect("the lock is not poisoned").len();
     }
-    assert!(terms > 20, "they hardly ever lead: {terms}");
+    assert!(terms > 20, "too few terms: {terms}");
 }

@@ -28,7 +28,7 @@ impl Ca {
         Self { pem, issuer: Issuer::new(params, key) }
     }
 
-    /// A server that answers with one sample, and with a certificate from this CA.
+    /// A server that responds with one sample, and with a certificate from this CA.
     async fn serving(&self) -> Server {
         let params = CertificateParams::new(["127.0.0.1".to_owned()]).expect("a name");
         let key = KeyPair::generate().expect("a key");
@@ -36,7 +36,7 @@ impl Ca {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let config = ServerConfig::builder().with_no_client_auth();
         let config = config.with_single_cert(vec![certificate.der().clone()], key);
-        let tls = TlsAcceptor::from(Arc::new(config.expect("they belong together")));
+        let tls = TlsAcceptor::from(Arc::new(config.expect("a certificate with its key")));
         Server::start_with(vector(&["1"]), AfterResponse::Close, Some(tls)).await
     }
 }
@@ -46,14 +46,14 @@ fn encrypted(server: &Server) -> String {
 }
 
 fn folder() -> TempDir {
-    tempfile::tempdir().expect("there is a place for it")
+    tempfile::tempdir().expect("create a temporary directory")
 }
 
 fn write(file: &Path, content: &str) {
-    fs::write(file, content).expect("it is written");
+    fs::write(file, content).expect("write a file");
 }
 
-/// Until the files are looked at again.
+/// Waits until the files are checked again.
 async fn a_while() {
     tokio::time::sleep(CHECK_INTERVAL).await;
 }
@@ -64,7 +64,7 @@ async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
     let file = folder.path().join("token");
     write(&file, "first\n");
     let options = PrometheusOptions { token_file: Some(file.clone()), ..options(&server.url()) };
-    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
+    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("a Prometheus");
     let mut sent = Vec::new();
     for content in [None, Some("second"), Some(""), Some("a\nb"), Some("third")] {
         if let Some(content) = content {
@@ -74,9 +74,9 @@ async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
         assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
         let request = server.requests().pop().expect("a request arrived");
         let token = request.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
-        sent.push(token.expect("it is sent").to_owned());
+        sent.push(token.expect("a sent token").to_owned());
     }
-    fs::remove_file(&file).expect("it is removed");
+    fs::remove_file(&file).expect("remove the file");
     a_while().await;
     assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
     assert_eq!(sent, ["first", "second", "second", "second", "third"]);
@@ -90,9 +90,9 @@ async fn a_rotated_ca_is_trusted_and_the_old_one_is_not() {
     let server = old.serving().await;
     let url = encrypted(&server);
     let options = PrometheusOptions { ca_file: Some(file.clone()), ..options(&url) };
-    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
+    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("a Prometheus");
     assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
-    // While it is being written.
+    // While the file is being written.
     for unfinished in ["", "-----BEGIN CERTIFICATE-----\nMIIB"] {
         write(&file, unfinished);
         a_while().await;
@@ -101,7 +101,7 @@ async fn a_rotated_ca_is_trusted_and_the_old_one_is_not() {
     write(&file, &new.pem);
     a_while().await;
     let problem =
-        send_query(&prometheus, "shop", "tide").await.expect_err("it is not trusted any more");
+        send_query(&prometheus, "shop", "tide").await.expect_err("the CA is no longer trusted");
     assert!(problem.to_string().contains("certificate"), "{problem}");
     write(&file, &format!("{}{}", new.pem, old.pem));
     a_while().await;
@@ -116,8 +116,8 @@ async fn only_a_certificate_from_the_configured_ca_is_trusted() {
     let server = stranger.serving().await;
     let url = encrypted(&server);
     let options = PrometheusOptions { ca_file: Some(file), ..options(&url) };
-    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
-    let problem = send_query(&prometheus, "shop", "tide").await.expect_err("it is not trusted");
+    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("a Prometheus");
+    let problem = send_query(&prometheus, "shop", "tide").await.expect_err("the CA is not trusted");
     assert_eq!(problem.reason(), "unreachable");
     assert!(problem.to_string().contains("certificate"), "{problem}");
     assert_eq!(server.requests(), Vec::<String>::new());

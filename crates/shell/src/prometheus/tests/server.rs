@@ -13,17 +13,17 @@ use tokio_rustls::TlsAcceptor;
 /// The behavior after the response.
 #[derive(Clone, Copy)]
 pub(super) enum AfterResponse {
-    /// The end of the connection.
+    /// Close the connection.
     Close,
-    /// Nothing, for as long as the client stays.
+    /// Send nothing, for as long as the client stays connected.
     Hang,
-    /// A space every second.
+    /// Send a space every second.
     Drip,
-    /// Spaces, as fast as they are taken.
+    /// Send spaces, as fast as the client reads them.
     Endless,
 }
 
-/// Ends with its test.
+/// A server that ends with its test.
 pub(super) struct Server {
     address: SocketAddr,
     seen: Arc<ServerState>,
@@ -32,7 +32,7 @@ pub(super) struct Server {
 
 struct ServerState {
     requests: Mutex<Vec<String>>,
-    /// The number of connections, and the most at the same time so far.
+    /// The number of connections, and its maximum so far.
     connections: watch::Sender<(usize, usize)>,
 }
 
@@ -63,8 +63,9 @@ impl Server {
         after: AfterResponse,
         tls: Option<TlsAcceptor>,
     ) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("it listens");
-        let address = listener.local_addr().expect("it has one");
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("bind the listener");
+        let address = listener.local_addr().expect("an address");
         let connections = watch::Sender::new((0, 0));
         let seen = Arc::new(ServerState { requests: Mutex::default(), connections });
         let (answer, accepted): (Arc<[u8]>, _) = (answer.into().into(), Arc::clone(&seen));
@@ -100,9 +101,9 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// The requests that have come as a whole.
+    /// The complete requests so far.
     pub(super) fn requests(&self) -> Vec<String> {
-        self.seen.requests.lock().expect("whole").clone()
+        self.seen.requests.lock().expect("the lock is not poisoned").clone()
     }
 
     pub(super) fn most_at_once(&self) -> usize {
@@ -112,7 +113,7 @@ impl Server {
     /// Waits until every client has disconnected.
     pub(super) async fn is_left(&self) {
         let mut connections = self.seen.connections.subscribe();
-        connections.wait_for(|(now, _)| *now == 0).await.expect("it tells");
+        connections.wait_for(|(now, _)| *now == 0).await.expect("a running server");
     }
 }
 
@@ -123,7 +124,7 @@ async fn serve(
     seen: &ServerState,
 ) {
     let Some(request) = request(&mut stream).await else { return };
-    seen.requests.lock().expect("whole").push(request);
+    seen.requests.lock().expect("the lock is not poisoned").push(request);
     let mut goes_on = stream.write_all(answer).await.is_ok();
     let spaces = vec![b' '; 64 * 1024];
     while goes_on {
@@ -139,7 +140,7 @@ async fn serve(
     }
 }
 
-/// A request with its body; nothing when the client disconnects before its end.
+/// A request with its body; `None` if the client disconnects before the end.
 async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let (mut bytes, mut part) = (Vec::new(), vec![0; 4096]);
     loop {
@@ -148,7 +149,7 @@ async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-            let length = length.map_or(0, |length| length.parse().expect("it is a number"));
+            let length = length.map_or(0, |length| length.parse().expect("a length"));
             if body.len() >= length {
                 return Some(text);
             }
