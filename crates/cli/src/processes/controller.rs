@@ -92,7 +92,7 @@ pub(crate) struct ControllerArguments {
     process: ProcessArguments,
 }
 
-/// The process mostly waits, and decides for one policy at a time. More threads would only take more memory.
+/// The process mostly waits, and reconciles one policy at a time. More threads would only use more memory.
 const THREADS: usize = 2;
 
 /// The default limit on concurrent writes.

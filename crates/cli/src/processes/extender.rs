@@ -41,7 +41,7 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "ADDRESS", requires = "peer_address")]
     peer_listen: Option<SocketAddr>,
 
-    /// The address at which other replicas reach this one
+    /// The address at which other replicas reach this replica
     #[arg(long, value_name = "HOST:PORT", requires = "peer_listen", value_parser = peer_address)]
     peer_address: Option<String>,
 
@@ -77,11 +77,11 @@ pub(crate) struct ExtenderArguments {
     process: ProcessArguments,
 }
 
-/// Requests come one after another; a standby and the watches take some time too.
+/// Requests arrive one after the other; forwarding by a standby and the watches need CPU time too.
 const THREADS: usize = 2;
 
-/// The longest response to a scheduler, in bytes.
-const LONGEST_RESPONSE: usize = 64 * 1024 * 1024;
+/// The maximum length of a response to a scheduler, in bytes.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(crate) fn run(
     arguments: &ExtenderArguments,
@@ -120,8 +120,8 @@ pub(crate) fn run(
     process::run(serving, files, THREADS, output, begin)
 }
 
-/// An address of a server. The part before the last colon may be an IPv6 address without brackets, since a pod gets its
-/// own address in that form.
+/// Parses the address of a server. The part before the last colon may be an IPv6 address without brackets, since a pod
+/// gets its own address in that form.
 fn peer_address(text: &str) -> Result<String, String> {
     let expected =
         "must be a name or an address and a port, such as 10.0.0.7:8891 or [fd00::7]:8891";
@@ -180,7 +180,7 @@ fn endpoints(arguments: &ExtenderArguments) -> anyhow::Result<ExtenderEndpoints>
     Ok(ExtenderEndpoints {
         listener: listen(arguments.scheduler_listen)?,
         others: others.transpose()?,
-        forwarder: Forwarder::new(own.as_ref(), LONGEST_RESPONSE)?,
+        forwarder: Forwarder::new(own.as_ref(), MAX_RESPONSE_BYTES)?,
         tls,
     })
 }

@@ -94,7 +94,7 @@ pub(crate) struct WebhookArguments {
     serving: ServingArguments,
 }
 
-/// Reviews take a fraction of a millisecond each; an API server sends many at the same time.
+/// A review takes a fraction of a millisecond, but an API server sends many at the same time.
 const THREADS: usize = 2;
 
 /// The name of the Service in `deploy/`.
@@ -178,8 +178,8 @@ fn manager(
     })
 }
 
-/// Parses a lifetime. Shorter ones would be renewed all the time, and longer ones exceed those of Kubernetes' own
-/// certificates.
+/// Parses a lifetime. Shorter lifetimes would cause constant renewals, and longer lifetimes exceed those of Kubernetes'
+/// own certificates.
 fn lifetime(text: &str) -> Result<SignedDuration, String> {
     let allowed = SignedDuration::from_secs(10)..=SignedDuration::from_hours(24 * 398);
     let lifetime: Result<SignedDuration, _> = text.parse();

@@ -327,7 +327,7 @@ fn with_an_existing_cluster_only_almanac_runs_and_reads_the_kubeconfig() -> Test
         let unasked = user.types(&["--cluster", context])?;
         let status = unasked.await_end().await?;
         ensure!(status.code() == Some(2), "{status}");
-        unasked.await_log("there is no terminal to confirm it at: add --yes").await?;
+        unasked.await_log("standard input is not a terminal; add --yes").await?;
         let unknown = user.types(&["--cluster", "nowhere", "--yes"])?;
         unknown.await_end().await?;
         unknown.await_log(&format!("has no context \"nowhere\"; it has {context}")).await?;
@@ -336,7 +336,8 @@ fn with_an_existing_cluster_only_almanac_runs_and_reads_the_kubeconfig() -> Test
         test.kubectl().await?.run(&["apply", "-f", &theirs]).await?;
         let at = ["--at", "2026-11-27T08:00", "--speed", "60"];
         let up = user.types(&[&["--cluster", context, "--yes", "-f", &shop], &at[..]].concat())?;
-        up.await_log(&format!("{context} keeps the definitions it has: MetricsProducer")).await?;
+        up.await_log(&format!("left the existing CRDs in {context} unchanged: MetricsProducer"))
+            .await?;
         up.await_log("Everything runs").await?;
         await_replicas(&test.client(), 5).await?;
         await_replicas(&test.client(), 3).await?;

@@ -196,7 +196,7 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     assert!(
         text.contains(
             "note: charts/shop with charts/shop/values-test.yaml of HEAD~1: \
-             charts/shop/values-test.yaml is not a file of this side; name a file that is there"
+             charts/shop/values-test.yaml is not a file of this side; name an existing file"
         ),
         "{text}"
     );
@@ -207,7 +207,7 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     let finding = &report["findings"][0];
     assert_eq!(gone.code, Some(2));
     assert_eq!(finding["message"], "charts/shop/values-test.yaml is not a file of this side");
-    assert_eq!(finding["fix"], "name a file that is there");
+    assert_eq!(finding["fix"], "name an existing file");
 }
 
 #[test]

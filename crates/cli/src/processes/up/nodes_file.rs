@@ -1,13 +1,13 @@
-//! The simulated nodes of `almanac up`: those of a file, or three in three topology zones. `almanac_api` checks the
-//! file, and `almanac_local` simulates the nodes.
+//! The simulated nodes of `almanac up`: the nodes in a file, or three nodes in three topology zones. `almanac_api`
+//! checks the file, and `almanac_local` simulates the nodes.
 //!
 //! ```yaml
 //! nodes:
 //! - name: reserved        # reserved-0 and reserved-1
-//!   count: 2              # else 1
-//!   cpu: 8                # else 4
-//!   memory: 32Gi          # else 16Gi
-//!   pods: 50              # else 110
+//!   count: 2              # default: 1
+//!   cpu: 8                # default: 4
+//!   memory: 32Gi          # default: 16Gi
+//!   pods: 50              # default: 110
 //!   zone: eu-1a           # the label topology.kubernetes.io/zone
 //!   labels: {capacity: reserved}
 //!   taints: [{key: team, value: shop, effect: NoSchedule}]
@@ -24,12 +24,12 @@ use anyhow::{Context as _, bail};
 
 use crate::invisible::printable;
 
-/// The text of a file that describes nodes.
+/// Reads a file that describes nodes.
 pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {
     let name = path.display().to_string();
     let failed = || format!("failed to read {name}");
     let mut bytes = Vec::new();
-    // A device has no end.
+    // A device may return bytes without end.
     let most = FILE_BYTES as u64;
     File::open(path)
         .and_then(|file| file.take(most).read_to_end(&mut bytes))
@@ -37,7 +37,7 @@ pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {
     Ok(Source::of_bytes(name, bytes))
 }
 
-/// The nodes that a text describes.
+/// Parses a description of nodes.
 pub(crate) fn parse(source: &Source) -> anyhow::Result<Vec<NodeSpec>> {
     match check_described_nodes(source) {
         Ok(nodes) => Ok(nodes.iter().map(spec).collect()),
@@ -102,7 +102,7 @@ mod tests {
         parse(&Source::new("nodes.yaml", text))
     }
 
-    /// The problems of a text, a line each.
+    /// The problems in a description, a line each.
     fn problems(text: &str) -> Vec<String> {
         let error = parsed(text).expect_err(text).to_string();
         let mut lines = error.lines().map(|line| line.trim_start().to_owned());

@@ -1,8 +1,8 @@
-//! The policy clock of a data directory. Past events are final: a clock that was moved continues from its last instant,
-//! and none goes back.
+//! The policy clock of a data directory. Past events are final: a moved clock continues from its last instant, and no
+//! clock goes back.
 //!
-//! A thread writes its progress, independently of the rest of the process: the controllers use this clock from their
-//! start on.
+//! A separate thread writes the progress of the clock, since the controllers use the clock immediately after their
+//! start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,17 +19,17 @@ use serde::{Deserialize, Serialize};
 use crate::wall_clock::whole_second;
 
 const FILE: &str = "policy-clock.json";
-/// The time by which the written instant is ahead: a killed run has not come further.
+/// The time by which the written instant is ahead. The clock of a killed run has not passed the written instant.
 const WRITTEN_AHEAD: SignedDuration = SignedDuration::from_secs(3);
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The setting of the clock, and the thread that persists it until this is dropped.
+/// The setting of the clock, and the thread that persists the clock until drop.
 pub(super) struct PersistedClock {
     file: ClockFile,
     writer: Option<ClockWriter>,
 }
 
-/// The thread that writes the progress of the clock. It ends when the sender is dropped.
+/// The thread that writes the progress of the clock, until the sender is dropped.
 struct ClockWriter {
     until_dropped: Sender<()>,
     thread: JoinHandle<anyhow::Result<()>>,
@@ -158,12 +158,12 @@ mod tests {
     }
 
     fn begun(dir: &Path, start: Option<&str>, speed: u32, now: &str) -> PersistedClock {
-        PersistedClock::begin(dir, start.map(at), speed, at(now)).expect("the clock is set")
+        PersistedClock::begin(dir, start.map(at), speed, at(now)).expect("set the clock")
     }
 
     #[test]
     fn a_clock_that_was_not_moved_is_the_wall_clock() {
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = tempfile::tempdir().expect("create a directory");
         for now in ["2026-03-02T12:00:00Z", "2026-03-02T18:00:00Z"] {
             let clock = begun(dir.path(), None, 1, now);
             assert_eq!(clock.setting().shown_at(at(now)), at(now));
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_moved_clock_continues_from_its_last_instant() {
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = tempfile::tempdir().expect("create a directory");
         let clock = begun(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
         clock.stop(at("2026-03-02T12:01:00Z")).expect("written");
         let clock = begun(dir.path(), None, 1, "2026-03-05T07:00:00Z");
@@ -182,8 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_does_not_go_back_behind_a_killed_run() {
-        let dir = tempfile::tempdir().expect("a directory");
+    fn a_clock_does_not_go_back_to_before_a_killed_run() {
+        let dir = tempfile::tempdir().expect("create a directory");
         let clock = begun(dir.path(), None, 6000, "2026-03-02T12:00:00Z");
         clock.file.write_ahead(at("2026-03-02T12:01:00Z")).expect("written");
         let clock_time = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
@@ -197,7 +197,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_clock_is_persisted_from_its_start() {
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = tempfile::tempdir().expect("create a directory");
         let file = dir.path().join(FILE);
         let stored_time = || read(&file).map(|stored| stored.map(|it| it.shown));
         let clock = PersistedClock::begin(dir.path(), None, 6000, Timestamp::now()).expect("set");

@@ -108,7 +108,7 @@ spec:
         let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
         let arguments = ["up", "--data-dir", &data, "-f", &shop];
         let up = user.runs_program(program, &arguments, &[("PATH", path)])?;
-        up.await_log("Prometheus answers at http://127.0.0.1:").await?;
+        up.await_log("Prometheus is at http://127.0.0.1:").await?;
         await_replicas(&user.client()?, 4).await?;
         up.stop().await?;
         user.has_nothing_left().await
