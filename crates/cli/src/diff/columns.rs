@@ -40,8 +40,8 @@ fn widths(rows: &[[String; COUNT]], width: usize) -> Option<[usize; COUNT]> {
     });
     let mut widths: [usize; COUNT] =
         std::array::from_fn(|column| most(column, display_width).min(MAX_WIDTH).max(least[column]));
-    let room = width.saturating_sub(GAP.len() * (COUNT - 1));
-    while widths.iter().sum::<usize>() > room {
+    let available = width.saturating_sub(GAP.len() * (COUNT - 1));
+    while widths.iter().sum::<usize>() > available {
         let shrinks = (0..COUNT).filter(|column| widths[*column] > least[*column]);
         let widest = shrinks.max_by_key(|column| widths[*column])?;
         widths[widest] -= 1;

@@ -225,7 +225,7 @@ impl Repository {
     fn tree(&self, name: &str, commit: &str) -> anyhow::Result<Tree> {
         let listed =
             self.listed(&["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit])?;
-        self.tree_of(name, listed.iter().filter_map(|line| tree::of_commit(line)).collect())
+        self.tree_of(name, listed.iter().filter_map(|line| tree::from_commit(line)).collect())
     }
 
     /// The files of the working tree that git would commit: tracked files, ignored or not, and new files that are not
@@ -233,8 +233,8 @@ impl Repository {
     fn working_tree(&self) -> anyhow::Result<Tree> {
         let tracked = self.listed(&["ls-files", "-z", "-t", "--stage"])?;
         let new = self.listed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-        let tracked = tracked.iter().filter_map(|line| tree::of_index(line, &self.top));
-        let new = new.iter().filter_map(|path| tree::of_disk(path, &self.top));
+        let tracked = tracked.iter().filter_map(|line| tree::from_index(line, &self.top));
+        let new = new.iter().filter_map(|path| tree::from_disk(path, &self.top));
         let mut tree = self.tree_of("the working tree", tracked.chain(new).collect())?;
         tree.is_on_disk = true;
         Ok(tree)

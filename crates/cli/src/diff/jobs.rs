@@ -109,31 +109,31 @@ impl<'a> Pairs<'a> {
     /// Compares all pairs in a period; equal pairs of schedules are compared once.
     pub(super) fn compared(self, period: Period, threads: usize) -> anyhow::Result<Jobs> {
         let mut distinct: Vec<JobSides<'_>> = Vec::new();
-        let mut of_pairs = Vec::new();
+        let mut pair_results = Vec::new();
         for Pair { both, .. } in &self.all {
             let is_known = |it: &JobSides<'_>| {
                 it.iter().zip(both).all(|(one, other)| has_same_starts(*one, *other))
             };
             let position = distinct.iter().position(is_known);
-            of_pairs.push(position.unwrap_or(distinct.len()));
+            pair_results.push(position.unwrap_or(distinct.len()));
             if position.is_none() {
                 distinct.push(*both);
             }
         }
         let mut results = Vec::new();
-        let of_index =
-            |index: usize, hand: &mut dyn FnMut(StartComparison) -> anyhow::Result<()>| {
-                hand(distinct.get(index).map_or_else(StartComparison::default, |it| {
+        let compare =
+            |index: usize, report: &mut dyn FnMut(StartComparison) -> anyhow::Result<()>| {
+                report(distinct.get(index).map_or_else(StartComparison::default, |it| {
                     StartComparison::for_sides(*it, period)
                 }))
             };
-        in_order(distinct.len(), threads, of_index, |result| {
+        in_order(distinct.len(), threads, compare, |result| {
             results.push(result);
             Ok(())
         })?;
         let (compared, unclear) = (self.all.len(), self.unclear);
-        let of_pairs = of_pairs.into_iter().filter_map(|index| results.get(index).copied());
-        let all = self.all.into_iter().zip(of_pairs);
+        let pair_results = pair_results.into_iter().filter_map(|index| results.get(index).copied());
+        let all = self.all.into_iter().zip(pair_results);
         let differing = all.filter(|(pair, result)| !is_same(pair.both, *result));
         let changes = differing.filter_map(|(pair, result)| JobChange::from_pair(pair, result));
         Ok(Jobs { compared, unclear, changes: changes.collect() })

@@ -120,7 +120,7 @@ impl RenderArguments {
         for side in &sides.both {
             trees.push(match &*side.paths {
                 [] => Tree::empty(&side.name),
-                [path] if path.is_dir() => Tree::of_directory(&side.name, &side.viewpoint.root)?,
+                [path] if path.is_dir() => Tree::from_directory(&side.name, &side.viewpoint.root)?,
                 _ if !has_flags => return Ok(()),
                 _ => {
                     let message = "is a file; to render on both sides, name two directories";

@@ -97,7 +97,7 @@ pub(super) fn title(change: &Change) -> String {
 pub(super) fn sentence(group: &ChangeGroup) -> String {
     let change = &group.change;
     let row_texts: Vec<String> =
-        change.rows.iter().take(MAX_ROWS_IN_SENTENCE).map(|row| of_row(change, row)).collect();
+        change.rows.iter().take(MAX_ROWS_IN_SENTENCE).map(|row| row_text(change, row)).collect();
     let more = change.rows.len() - row_texts.len() + change.more;
     let mut parts = vec![match change.presence {
         Presence::Both => row_texts.join("; "),
@@ -119,7 +119,7 @@ pub(super) fn sentence(group: &ChangeGroup) -> String {
 }
 
 /// A row in words: `2 → 40 replicas Fri 17:00 to Mon 09:00, each week`.
-fn of_row(change: &Change, row: &Row) -> String {
+fn row_text(change: &Change, row: &Row) -> String {
     let (before, after) = values(&row.first);
     let values = match change.presence {
         _ if change.has_both_values() => format!("{before} → {after}"),

@@ -69,13 +69,13 @@ pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow
          --exempt-namespaces"
     );
     arguments.namespaces.ensure_reconciled(&arguments.process.exempt_namespaces)?;
-    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
+    let start = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
         let agent = Agent::new(connection.client.clone(), options, health, registry);
         Ok(agent.run(end))
     };
     let serving = (&arguments.connection, &arguments.process.serving);
-    process::run(serving, Vec::new(), THREADS, output, begin)
+    process::run(serving, Vec::new(), THREADS, output, start)
 }
 
 fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions {

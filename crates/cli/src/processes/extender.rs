@@ -106,7 +106,7 @@ pub(crate) fn run(
         "--peer-listen: any client that reaches this address could bind pods: add --peer-token-file, or certificates \
          with --tls-client-ca-file"
     );
-    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
+    let start = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
         let endpoints = endpoints(arguments)?;
         let client = connection.client.clone();
@@ -117,7 +117,7 @@ pub(crate) fn run(
         [&arguments.tls_cert_file, &arguments.tls_key_file, &arguments.tls_client_ca_file];
     let files = tls_files.into_iter().flatten().cloned().collect();
     let serving = (&arguments.connection, &arguments.process.serving);
-    process::run(serving, files, THREADS, output, begin)
+    process::run(serving, files, THREADS, output, start)
 }
 
 /// Parses the address of a server. The part before the last colon may be an IPv6 address without brackets, since a pod

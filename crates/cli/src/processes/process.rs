@@ -212,14 +212,14 @@ impl ServingArguments {
 /// The time limit for responses in flight at shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs a process until a signal ends it. `begin` creates the process after the connection is established, and returns
+/// Runs a process until a signal ends it. `start` creates the process after the connection is established, and returns
 /// a future that ends after the token is canceled. The process reads `files` once, so a replaced file requires a restart.
 pub(crate) fn run<Run: Future<Output = ()>>(
     (connection, process): (&ConnectionArguments, &ServingArguments),
     files: Vec<PathBuf>,
     threads: usize,
     output: &mut impl Write,
-    begin: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
+    start: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
 ) -> anyhow::Result<ExitCode> {
     let format = match process.log_format {
         LogFormat::Json => Format::Json,
@@ -234,7 +234,7 @@ pub(crate) fn run<Run: Future<Output = ()>>(
         .enable_all()
         .build()
         .context("failed to start the async runtime")?;
-    runtime.block_on(run_process(connection, process, files, begin))?;
+    runtime.block_on(run_process(connection, process, files, start))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -242,7 +242,7 @@ async fn run_process<Run: Future<Output = ()>>(
     connection: &ConnectionArguments,
     process: &ServingArguments,
     files: Vec<PathBuf>,
-    begin: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
+    start: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
 ) -> anyhow::Result<()> {
     let end = CancellationToken::new();
     shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
@@ -262,9 +262,9 @@ async fn run_process<Run: Future<Output = ()>>(
     );
 
     let health = Health::default();
-    health.set_waiting_for("the process to begin");
+    health.set_waiting_for("the process to start");
     let mut registry = Registry::default();
-    let process = begin(&connection, health.clone(), &mut registry, end.clone())?;
+    let process = start(&connection, health.clone(), &mut registry, end.clone())?;
     // Metrics and health are served until the lease has been released.
     let end_serving = CancellationToken::new();
     let serving = serve(listener, Arc::new(registry), health, end_serving.clone());

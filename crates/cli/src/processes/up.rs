@@ -80,7 +80,7 @@ pub(crate) fn run(
         let session = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(()),
-            session = begin(arguments, at, &documents, &terminal) => session?,
+            session = start(arguments, at, &documents, &terminal) => session?,
         };
         session.run(&documents, started.elapsed(), &terminal, &end).await
     });
@@ -89,13 +89,13 @@ pub(crate) fn run(
     ended.map(|()| ExitCode::SUCCESS)
 }
 
-async fn begin(
+async fn start(
     arguments: &UpArguments,
     at: Option<Timestamp>,
     documents: &Documents,
     terminal: &Terminal<'_>,
 ) -> anyhow::Result<Session> {
-    let running_cluster = RunningCluster::begin(arguments, documents.nodes(), terminal).await?;
+    let running_cluster = RunningCluster::start(arguments, documents.nodes(), terminal).await?;
     documents.keep_nodes(running_cluster.folder())?;
     definitions::apply(running_cluster.client(), arguments).await?;
     admission::prepare(running_cluster.client(), running_cluster.extender_port().is_some()).await?;
@@ -107,7 +107,7 @@ async fn begin(
     }
     // As late as possible, since a fast clock advances far in a short time.
     let clock =
-        PersistedClock::begin(running_cluster.folder(), at, arguments.speed, Timestamp::now())?;
+        PersistedClock::start(running_cluster.folder(), at, arguments.speed, Timestamp::now())?;
     let event_feed = EventFeed::follow(running_cluster.client().clone(), clock.setting());
     let programs = Programs::start(&running_cluster, clock.setting(), webhook)?;
     programs.await_ready().await?;

@@ -107,7 +107,7 @@ pub(crate) fn run(
     let WebhookArguments { tls_cert_file, tls_key_file, .. } = arguments;
     let files = tls_cert_file.clone().zip(tls_key_file.clone());
     let read_once = [tls_cert_file, tls_key_file].into_iter().flatten().cloned().collect();
-    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
+    let start = |connection: &Connection, health, registry: &mut Registry, end| {
         let certificate = match &files {
             Some((certificate, key)) => Certificate::Own(Tls::read(&TlsFiles {
                 certificate: certificate.clone(),
@@ -127,7 +127,7 @@ pub(crate) fn run(
         Ok(webhook.run(end))
     };
     let serving = (&arguments.connection, &arguments.serving);
-    process::run(serving, read_once, THREADS, output, begin)
+    process::run(serving, read_once, THREADS, output, start)
 }
 
 fn manager(

@@ -60,7 +60,7 @@ pub(in crate::diff) enum PathResolution {
 }
 
 /// Parses a line of a commit: `<mode> <type> <object>\t<path>`.
-pub(super) fn of_commit(line: &[u8]) -> Option<ListedPath> {
+pub(super) fn from_commit(line: &[u8]) -> Option<ListedPath> {
     let (words, path) = parted(line)?;
     let [mode, _, object] = words[..] else { return None };
     Some(ListedPath {
@@ -72,7 +72,7 @@ pub(super) fn of_commit(line: &[u8]) -> Option<ListedPath> {
 
 /// Parses a line of the index: `<tag> <mode> <object> <stage>\t<path>`. The working tree contains the files, except
 /// for those that a sparse checkout skips.
-pub(super) fn of_index(line: &[u8], top: &Path) -> Option<ListedPath> {
+pub(super) fn from_index(line: &[u8], top: &Path) -> Option<ListedPath> {
     let (words, path) = parted(line)?;
     let [tag, mode, object, _] = words[..] else { return None };
     let mode = Mode::from_text(mode);
@@ -87,7 +87,7 @@ pub(super) fn of_index(line: &[u8], top: &Path) -> Option<ListedPath> {
 }
 
 /// Parses a path of the working tree.
-pub(super) fn of_disk(path: &[u8], top: &Path) -> Option<ListedPath> {
+pub(super) fn from_disk(path: &[u8], top: &Path) -> Option<ListedPath> {
     on_disk(path_of(path), top)
 }
 
@@ -153,7 +153,7 @@ impl Tree {
     }
 
     /// All entries of a directory, by name. Links are listed with their targets, and are not followed.
-    pub(in crate::diff) fn of_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
+    pub(in crate::diff) fn from_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
         let of_top = || format!("failed to list {}", top.display());
         let top = top.canonicalize().with_context(of_top)?;
         let (mut listed, mut pending) = (Vec::new(), vec![PathBuf::new()]);

@@ -33,7 +33,7 @@ const SEPARATOR: &str = "---\n";
 
 /// The objects of the demo, in an order in which they can be applied.
 pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
-    let times = Times { begin: begin(now, pace), pace };
+    let times = Times { start: start(now, pace), pace };
     let mut text = [
         include_str!("demo/shop.yaml"),
         include_str!("demo/reports.yaml"),
@@ -54,10 +54,10 @@ pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
         ("$LULL", times.repeatedly(5)),
         ("$SALE", times.daily(4)),
         ("$SOLD_OUT", times.daily(7)),
-        ("$FIRST_NIGHT", times.of_day(3)),
-        ("$FIRST_MORNING", times.of_day(5)),
-        ("$SECOND_NIGHT", times.of_day(11)),
-        ("$SECOND_MORNING", times.of_day(13)),
+        ("$FIRST_NIGHT", times.time_of_day(3)),
+        ("$FIRST_MORNING", times.time_of_day(5)),
+        ("$SECOND_NIGHT", times.time_of_day(11)),
+        ("$SECOND_MORNING", times.time_of_day(13)),
         ("$EAST_EXPIRES", times.after(5).timestamp().to_string()),
         ("$NORTH_EXPIRES", times.after(9).timestamp().to_string()),
     ] {
@@ -74,19 +74,19 @@ pub(crate) fn statuses(now: Timestamp, pace: DemoPace) -> String {
 }
 
 /// The start of the current minute or hour: all times in the objects are whole minutes or hours.
-fn begin(now: Timestamp, pace: DemoPace) -> Zoned {
+fn start(now: Timestamp, pace: DemoPace) -> Zoned {
     let now = now.to_zoned(TimeZone::UTC);
     let unit = match pace {
         DemoPace::Minutes => Unit::Minute,
         DemoPace::Hours => Unit::Hour,
     };
-    let begin = now.round(ZonedRound::new().smallest(unit).mode(RoundMode::Trunc));
-    begin.unwrap_or(now)
+    let start = now.round(ZonedRound::new().smallest(unit).mode(RoundMode::Trunc));
+    start.unwrap_or(now)
 }
 
 /// The times of the actions, in the syntax of each family.
 struct Times {
-    begin: Zoned,
+    start: Zoned,
     pace: DemoPace,
 }
 
@@ -97,7 +97,7 @@ impl Times {
             DemoPace::Minutes => units.minutes(),
             DemoPace::Hours => units.hours(),
         };
-        self.begin.saturating_add(later)
+        self.start.saturating_add(later)
     }
 
     /// The minute of the hour, or the hour of the day, of the instant that [`Times::after`] returns.
@@ -140,7 +140,7 @@ impl Times {
     }
 
     /// The time of day of that instant.
-    fn of_day(&self, units: i64) -> String {
+    fn time_of_day(&self, units: i64) -> String {
         self.after(units).strftime("%H:%M").to_string()
     }
 }

@@ -156,7 +156,7 @@ mod tests {
              taints:\n  - {key: night, effect: NoSchedul}\n  - {key: night, effect: NoExecute}\n  - {key: night, \
              effect: NoExecute}\n  - {value: \"a b\"}\n",
         );
-        let begins = [
+        let starts = [
             "nodes.yaml:3:9: nodes[0].zone: Invalid value: \"eu 1\": the value of a label has",
             "nodes.yaml:5:9: nodes[0].labels.-x: Invalid value: \"-x\": the key of a label has",
             "nodes.yaml:6:29: nodes[0].labels[almanac.dev/node-group]: Forbidden: labels and taints of almanac.dev",
@@ -168,9 +168,9 @@ mod tests {
             "nodes.yaml:12:6: nodes[0].taints[3].effect: Required value",
             "nodes.yaml:12:13: nodes[0].taints[3].value: Invalid value: \"a b\"",
         ];
-        assert_eq!(lines.len(), begins.len(), "{lines:#?}");
-        for begin in begins {
-            assert!(lines.iter().any(|line| line.starts_with(begin)), "{begin}\n{lines:#?}");
+        assert_eq!(lines.len(), starts.len(), "{lines:#?}");
+        for start in starts {
+            assert!(lines.iter().any(|line| line.starts_with(start)), "{start}\n{lines:#?}");
         }
     }
 
@@ -180,9 +180,9 @@ mod tests {
             [(0, "greater than or equal to 1"), (5_001, "less than or equal to 5000")]
         {
             let lines = problems(&format!("nodes:\n- name: a\n  count: {count}\n"));
-            let begin =
+            let start =
                 format!("nodes.yaml:3:10: nodes[0].count: Invalid value: {count}: must be {why}");
-            assert!(lines.len() == 1 && lines[0].starts_with(&begin), "{lines:?}");
+            assert!(lines.len() == 1 && lines[0].starts_with(&start), "{lines:?}");
         }
         let lines = problems("nodes:\n- {name: a, count: 5000}\n- {name: b}\n");
         assert!(
@@ -200,7 +200,7 @@ mod tests {
               node"
             ]
         );
-        for (text, begin) in [
+        for (text, start) in [
             ("- name: a\n", "nodes.yaml:1:1: Invalid value: […]: must be a map, not a list"),
             (
                 "nodes:\n  name: a\n",
@@ -215,7 +215,7 @@ mod tests {
             ("nodes: [{}]\n", "nodes.yaml:1:9: nodes[0].name: Required value"),
         ] {
             let lines = problems(text);
-            assert!(lines.len() == 1 && lines[0].starts_with(begin), "{text}: {lines:?}");
+            assert!(lines.len() == 1 && lines[0].starts_with(start), "{text}: {lines:?}");
         }
     }
 }

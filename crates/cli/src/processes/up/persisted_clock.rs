@@ -46,7 +46,7 @@ struct StoredClock {
 
 impl PersistedClock {
     /// Sets the clock, at this instant of the wall clock.
-    pub(super) fn begin(
+    pub(super) fn start(
         dir: &Path,
         at: Option<Timestamp>,
         speed: u32,
@@ -157,15 +157,15 @@ mod tests {
         text.parse().expect("an instant")
     }
 
-    fn begun(dir: &Path, start: Option<&str>, speed: u32, now: &str) -> PersistedClock {
-        PersistedClock::begin(dir, start.map(at), speed, at(now)).expect("set the clock")
+    fn started_clock(dir: &Path, start: Option<&str>, speed: u32, now: &str) -> PersistedClock {
+        PersistedClock::start(dir, start.map(at), speed, at(now)).expect("set the clock")
     }
 
     #[test]
     fn a_clock_that_was_not_moved_is_the_wall_clock() {
         let dir = tempfile::tempdir().expect("create a directory");
         for now in ["2026-03-02T12:00:00Z", "2026-03-02T18:00:00Z"] {
-            let clock = begun(dir.path(), None, 1, now);
+            let clock = started_clock(dir.path(), None, 1, now);
             assert_eq!(clock.setting().shown_at(at(now)), at(now));
             clock.stop(at(now)).expect("written");
         }
@@ -174,9 +174,9 @@ mod tests {
     #[test]
     fn a_moved_clock_continues_from_its_last_instant() {
         let dir = tempfile::tempdir().expect("create a directory");
-        let clock = begun(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
+        let clock = started_clock(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
         clock.stop(at("2026-03-02T12:01:00Z")).expect("written");
-        let clock = begun(dir.path(), None, 1, "2026-03-05T07:00:00Z");
+        let clock = started_clock(dir.path(), None, 1, "2026-03-05T07:00:00Z");
         let clock_time = clock.setting().shown_at(at("2026-03-05T07:00:10Z"));
         assert_eq!(clock_time, at("2026-11-27T09:00:10Z"));
     }
@@ -184,14 +184,14 @@ mod tests {
     #[test]
     fn a_clock_does_not_go_back_to_before_a_killed_run() {
         let dir = tempfile::tempdir().expect("create a directory");
-        let clock = begun(dir.path(), None, 6000, "2026-03-02T12:00:00Z");
+        let clock = started_clock(dir.path(), None, 6000, "2026-03-02T12:00:00Z");
         clock.file.write_ahead(at("2026-03-02T12:01:00Z")).expect("written");
         let clock_time = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
-        let again = begun(dir.path(), None, 1, "2026-03-02T12:01:02Z");
+        let again = started_clock(dir.path(), None, 1, "2026-03-02T12:01:02Z");
         assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > clock_time);
         let back = Some(at("2026-03-02T12:00:00Z"));
-        let error = PersistedClock::begin(dir.path(), back, 1, at("2026-03-02T12:02:00Z"));
-        let error = error.err().expect("the start is refused").to_string();
+        let error = PersistedClock::start(dir.path(), back, 1, at("2026-03-02T12:02:00Z"));
+        let error = error.err().expect("the start must fail").to_string();
         assert!(error.contains("and can't go back to 2026-03-02T12:00:00Z"), "{error}");
     }
 
@@ -200,7 +200,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("create a directory");
         let file = dir.path().join(FILE);
         let stored_time = || read(&file).map(|stored| stored.map(|it| it.shown));
-        let clock = PersistedClock::begin(dir.path(), None, 6000, Timestamp::now()).expect("set");
+        let clock = PersistedClock::start(dir.path(), None, 6000, Timestamp::now()).expect("set the clock");
         let first = stored_time().expect("a readable file");
         let progress = await_condition("the clock to be written again", PATIENCE, async || {
             Ok(Observation::from_bool(stored_time()? > first, "the clock is unchanged"))

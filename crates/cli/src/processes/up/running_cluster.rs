@@ -47,7 +47,7 @@ enum Cluster {
 
 impl RunningCluster {
     /// Starts a control plane with nodes, or connects to the cluster of a context.
-    pub(super) async fn begin(
+    pub(super) async fn start(
         arguments: &UpArguments,
         nodes: &[NodeSpec],
         terminal: &Terminal<'_>,

@@ -42,7 +42,7 @@ fn a_change_of_a_policy_inside_its_window_takes_effect_immediately() -> TestResu
             .await?;
         test_namespace.configure(&policies).await?;
         test_namespace.await_pods(&inside).await?;
-        // The order is a change, too.
+        // A change of the order is a change, too.
         let both = |first: &Value, second: &Value| vec![first.clone(), second.clone()];
         let (one, other) = (daily("one", "deleted", 0), daily("other", "deleted", 2));
         test_namespace.configure(&both(&one, &other)).await?;
@@ -75,7 +75,7 @@ fn policies_end_with_their_config_map_and_return_with_it() -> TestResult {
         test_namespace.await_pods(&[("job", own("1"))]).await?;
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.await_pods(&inside).await?;
-        // No agent runs when it is deleted for good.
+        // No agent runs during the final deletion.
         agent.program.kill()?;
         test_namespace.cluster.delete(CONFIG_MAP, &test_namespace.name, OF_THE_DESIGN).await?;
         agent.program.start_again()?;
@@ -131,7 +131,7 @@ fn of_two_config_maps_the_one_of_the_design_applies_until_it_is_deleted() -> Tes
         test_namespace.await_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
         let event = test_namespace.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
         assert!(event.contains(OF_THE_DESIGN), "{event}");
-        // It still takes precedence when it is unusable.
+        // The ConfigMap of the design still takes precedence when unusable.
         test_namespace
             .write_config((&test_namespace.name, OF_THE_DESIGN), "globalConfig: [")
             .await?;

@@ -1,4 +1,4 @@
-//! Agents that are killed or shut down, and others that take over: all state is on the pods.
+//! Agents that are killed or shut down, and their successors: the pods contain all state.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
@@ -24,8 +24,8 @@ fn a_restart_inside_the_window_writes_nothing_again_and_one_after_it_restores() 
             agent.await_done().await?;
         }
         test_namespace.ensure_written(&all.clone().map(|(name, _)| (name, 1))).await?;
-        // While no agent runs, everything changes. The policy's level is not treated as a user's, nor a user's as the
-        // policy's.
+        // While no agent runs, everything changes. The agent does not treat a policy's level as a user's, nor a user's
+        // as a policy's.
         agent.program.kill()?;
         test_namespace.configure(&[daily("dusk", "batch", 2)]).await?;
         test_namespace.edit("edited", Some("0")).await?;

@@ -24,12 +24,12 @@ const REPLICAS: u32 = 7;
 const PERIOD: u64 = 10;
 /// The number of observed periods.
 const PERIODS: usize = 3;
-/// A request is noticed a little later than it was sent, which differs from one to the next. Less than half a period.
+/// The tolerance for the delay between a request and its observation. Less than half a period.
 const JITTER: Duration = Duration::from_secs(4);
-/// The most concurrent creations of objects.
+/// The maximum number of concurrent creations of objects.
 const AT_ONCE: usize = 200;
 
-/// Each of them has a different query, so that their queries can be distinguished.
+/// An autoscaler with a unique query, so that queries can be distinguished.
 fn autoscaler(number: usize, query: &str) -> [Value; 2] {
     let name = format!("shop-{number}");
     let workload = target("apps/v1", "Deployment", &name);
@@ -105,7 +105,7 @@ fn they_are_spread(requests: &[RecordedRequest], (count, period): (usize, Durati
         by_second[second] += 1;
         by_query.entry(&request.query).or_default().push(request.at);
     }
-    // The last second is not over.
+    // The last second is incomplete.
     by_second.pop();
     eprintln!("queries in each second: {by_second:?}");
     ensure!(by_query.len() == count, "{} of {count} queries were sent", by_query.len());

@@ -42,7 +42,7 @@ impl Readings {
         self.address.clone()
     }
 
-    /// From the next scrape on, each of these is a series.
+    /// Exposes a series for each of these values from the next scrape on.
     pub(crate) fn show(&self, values: &[&str]) {
         let line = |(quay, value): (usize, &&str)| format!("tide{{quay=\"{quay}\"}} {value}\n");
         let lines: String = values.iter().enumerate().map(line).collect();

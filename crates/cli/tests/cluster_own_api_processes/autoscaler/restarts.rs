@@ -1,5 +1,5 @@
-//! Killed and started again, or succeeded by another, in the middle of stabilization windows and of the periods of
-//! policies: every change is one that an uninterrupted run makes too, and none comes sooner.
+//! A process is killed and restarted, or succeeded by another replica, in the middle of stabilization windows and of
+//! the periods of policies. Every change also occurs in an uninterrupted run, and not sooner.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::controller::{
 const BOUNDARY: &str = "2026-11-30T09:00:00Z";
 /// All initial changes of a forecast are over by the boundary.
 const LONG_BEFORE: &str = "2026-11-30T08:59:00Z";
-/// The numbers before the boundary and from then on: one schedule rises, the other one ebbs.
+/// The numbers before the boundary and after the boundary: one schedule rises, the other falls.
 const LOW: u32 = 2;
 const HIGH: u32 = 9;
 /// The limit of each scale-up, in pods.
@@ -65,7 +65,7 @@ fn schedule(name: &str, before: u32, after: u32) -> Value {
     objects::metrics_producer(name, &json!({ "defaultReplicas": before, "behaviors": [hour] }))
 }
 
-/// Makes everything; what becomes of it without any interruption.
+/// Creates all objects; returns the changes of an uninterrupted run.
 async fn prepare(test: &OwnTest, cluster: &Cluster) -> Result<BTreeMap<String, Changes>> {
     let mut all = Vec::new();
     for (name, before, after) in [("rise", LOW, HIGH), ("ebb", HIGH, LOW)] {
@@ -107,7 +107,7 @@ async fn await_end(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// Checks that what was seen are the changes of the forecast, one write each, and none too soon.
+/// Checks that the observed changes equal the changes of the forecast, with one write each and none too soon.
 async fn ensure_as_without_interruption(
     cluster: &Cluster,
     (expected, seen): (&BTreeMap<String, Changes>, &Histories),

@@ -1,4 +1,4 @@
-//! The API server or etcd is down for a while, or connections are cut.
+//! The API server or etcd is unavailable for a while, or connections break.
 
 use almanac_harness::{Component, TestResult};
 use anyhow::ensure;
@@ -33,7 +33,7 @@ fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
         test.plane.restart(Component::ApiServer).await?;
         await_changed_and_recorded_once(cluster, "shop").await?;
 
-        // And once more while nothing is due.
+        // Another outage while nothing is due.
         test.plane.kill(Component::ApiServer)?;
         test.plane.restart(Component::ApiServer).await?;
         prepare(cluster, "next", None).await?;
@@ -62,7 +62,7 @@ fn an_etcd_stopped_during_a_firing_loses_only_the_lease() -> TestResult {
     })
 }
 
-/// The changes of objects while no watch reports them.
+/// Changes objects while no watch reports changes.
 async fn change_everything(cluster: &Cluster) -> TestResult {
     let other = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": 7}]);
     cluster.patch(CRON, cluster.home(), "edited", &json!({"spec": {"rules": other}})).await?;

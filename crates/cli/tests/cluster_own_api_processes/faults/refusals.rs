@@ -1,6 +1,5 @@
-//! Requests that are rejected until it is too late, by the API server or by admission, and a writer
-//! that undoes applied changes. Single failing requests are tested against the stub of the API,
-//! by the controllers' own tests.
+//! Requests that the API server or admission rejects until the deadline, and a field manager that reverts applied
+//! changes. The tests of the controllers cover single failing requests against the API stub.
 
 use almanac_harness::{
     Fault, InjectedResponse, Observation, PATIENCE, TestResult, await_condition,
@@ -16,7 +15,8 @@ use crate::faults::replica::{
     ALONE, BEFORE, Replica, await_armed, await_record, ensure_carried_out_once, prepare, replicas,
 };
 
-/// The deadline in seconds. The attempts come immediately, and after one and three; a fourth would come after seven.
+/// The deadline in seconds. Attempts follow immediately, and after one and three seconds; a fourth would follow after
+/// seven.
 const THREE_ATTEMPTS: u32 = 6;
 
 fn answer(code: StatusCode) -> Fault {
@@ -55,7 +55,7 @@ const ADMISSION_POLICY: Kind = Kind { root: POLICIES, plural: "validatingadmissi
 const ADMISSION_BINDING: Kind =
     Kind { root: POLICIES, plural: "validatingadmissionpolicybindings" };
 
-/// Has the API server admit no scale of this many replicas, with the code of a missing permission.
+/// Rejects every scale to this number of replicas, with the code of a missing permission.
 async fn admit_not(cluster: &Cluster, replicas: u32) -> TestResult {
     let rule = json!({
         "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"],

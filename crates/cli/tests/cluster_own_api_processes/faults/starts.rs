@@ -1,4 +1,4 @@
-//! Starting while something is missing: permission for the lease, the server, the kubeconfig.
+//! A process starts while a requirement is missing: permission for the Lease, the server, the kubeconfig.
 
 use std::path::Path;
 use std::process::Command;

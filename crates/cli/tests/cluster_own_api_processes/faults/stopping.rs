@@ -1,4 +1,4 @@
-//! Queued writes at a stop: by the stop annotation, and by a shutdown.
+//! Queued writes when a process stops: by the stop annotation, and by a shutdown.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};
@@ -42,7 +42,7 @@ async fn prepare_all(cluster: &Cluster) -> TestResult {
     cluster.create(PRODUCER, cluster.home(), &hours).await
 }
 
-/// Waits until the firing has come, some writes hang, and the others wait for their turn.
+/// Waits until the rules fire, some writes hang, and the other writes are queued.
 async fn await_waiting(cluster: &Cluster, replica: &Replica) -> Result<Injected> {
     await_all_armed(cluster, names()).await?;
     replica.ensure_before_firing()?;
@@ -88,7 +88,7 @@ fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
         first.controller.program.await_ready().await?;
         await_stop_report(cluster, &stopped[0]).await?;
 
-        // The next one finds it so.
+        // The next leader finds the same state.
         let second = first.start_second(cluster, &["--identity", "second"])?;
         first.controller.stop().await?;
         second.await_leading().await?;

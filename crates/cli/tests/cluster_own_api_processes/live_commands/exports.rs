@@ -1,5 +1,5 @@
-//! `almanac next`, `explain` and `forecast` over a cluster: the same answers as over what kubectl
-//! exports of it.
+//! `almanac next`, `explain` and `forecast` over a cluster: the results equal those from a kubectl export of the
+//! cluster.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,12 @@ use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-/// The kinds of all objects that can affect an answer, for an export by a user.
+/// The kinds of all objects that can affect a result, for an export by a user.
 const EXPORTED: &str = "metricsproducers,horizontalautoscalers,scalablenodegroups,\
                         cronfederatedhpas,federatedhpas,hpa,deployments,statefulsets,replicasets,\
                         replicationcontrollers,cronjobs";
 
-/// Every form that has no place in it, which would be another in a file than in a cluster.
+/// All output formats without locations, which differ between a file and a cluster.
 const QUESTIONS: &[&[&str]] = &[
     &["next", "--from", PRESENT, "--for", "3d"],
     &["next", "--from", PRESENT, "--for", "3d", "-o", "json"],
@@ -26,7 +26,7 @@ const QUESTIONS: &[&[&str]] = &[
     &["when", "--from", PRESENT, "-o", "json"],
 ];
 
-/// A `CronJob` with a time zone, and two with that of the kube-controller-manager. One of these is suspended.
+/// A `CronJob` with a time zone, and two in the zone of the kube-controller-manager. One of these two is suspended.
 const CRON_JOBS: &str = r#"
 apiVersion: batch/v1
 kind: CronJob
@@ -55,7 +55,7 @@ spec:
     spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
 "#;
 
-/// Exports with kubectl, and checks that the cluster and the export give the same answers.
+/// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
 async fn assert_same_answers(
     test: &OwnTest,
     kubectl: &Kubectl,
@@ -90,10 +90,10 @@ fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
         assert_same_answers(test, &kubectl, &["-n", "designs"], &[&shop, &store]).await?;
         assert_same_answers(test, &kubectl, &["-A"], &[&checkout, &store]).await?;
         let kubeconfig = test.plane.kubeconfig();
-        // A target that no rule has set has the replicas it has in the cluster.
+        // A target that no rule has set keeps its replicas in the cluster.
         let report = answer(&kubeconfig, &[&store[..], &["-n", "designs"]].concat()).await?;
         assert!(report.contains("StatefulSet.apps designs/store is 5\n"), "{report}");
-        // A name selects the source if nothing else does.
+        // A name selects the source if no flag does.
         let named = ["explain", "sts/designs/store", "--at", PRESENT];
         assert_eq!(answer(&kubeconfig, &named).await?, report);
         cron_jobs_are_shown(&kubeconfig).await?;
@@ -109,7 +109,7 @@ fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
     })
 }
 
-/// By name, by label, and in the zone of the controller-manager.
+/// `CronJobs` by name, by label, and in the zone of the controller-manager.
 async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
     let next = ["next", "--from", PRESENT, "--for", "1d", "-n", "designs"];
     let report = answer(kubeconfig, &[&next[..], &["cronjob/backup"]].concat()).await?;
@@ -131,7 +131,7 @@ async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
     Ok(())
 }
 
-/// Missing definitions are not an error, and no output mentions kinds that the cluster does not have.
+/// Missing CRDs are not an error, and no output mentions kinds that the cluster does not serve.
 async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
     let output = almanac(&test.plane.kubeconfig(), &["next", "--from", PRESENT]).await?;
     assert!(output.status.success(), "{}", stderr(&output));
@@ -163,7 +163,7 @@ async fn the_context_says_where_to_look(test: &OwnTest) -> TestResult {
     Ok(())
 }
 
-/// More policies than a page holds, more targets than are requested one by one, and most of the targets missing.
+/// More policies than a page contains, more targets than are requested one by one, and most of the targets missing.
 async fn many_policies_are_read_in_pages(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let policies = (0..520).map(|number| {
         json!({

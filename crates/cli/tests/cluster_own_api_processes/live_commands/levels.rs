@@ -1,4 +1,4 @@
-//! QoS levels over a cluster: the same answers as over what kubectl exports of it.
+//! QoS levels from a cluster: the results equal those from a kubectl export of the cluster.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ async fn prepare(kubectl: &Kubectl) -> TestResult {
     kubectl.run(&["create", "namespace", "shop"]).await?;
     apply(kubectl, "volcano-system", AGENT).await?;
     apply(kubectl, "default", NODES).await?;
-    // More than a page of a list.
+    // More objects than a page of a list contains.
     let mut pods: Vec<Value> = (0..510)
         .map(|number| {
             pod(&format!("batch-{number:03}"), "n1", &json!({"volcano.sh/qos-level": "1"}))
@@ -88,7 +88,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let forecast = ["forecast", "--from", PRESENT, "--for", "1d", "-n", "shop"];
         let report = answer(&kubeconfig, &forecast).await?;
         assert!(report.contains("510 pods of app=batch in shop qosLevel"), "{report}");
-        // A name selects the source if nothing else does; quiet follows a list without policies.
+        // A name selects the source if no flag does. With quiet output, a list has no notes about policies.
         let explain = |name| ["explain", name, "--at", PRESENT];
         let report = answer(&kubeconfig, &explain("po/shop/batch-007")).await?;
         assert!(report.contains("qosLevel of Pod shop/batch-007 is -1, since"), "{report}");
@@ -103,7 +103,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
     })
 }
 
-/// Exports with kubectl, and checks that the cluster and the export give the same answers.
+/// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
 async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) -> TestResult {
     let files = ["levels.yaml", "pods.yaml"].map(|name| test.plane.folder().join(name));
     let levels = ["get", "configmaps", "-n", "volcano-system", "-o", "yaml"];
@@ -128,7 +128,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) 
     Ok(())
 }
 
-/// The namespace of the `ConfigMap` is not the one in which is looked.
+/// The namespace of the `ConfigMap` is not the requested namespace.
 async fn an_exempt_config_map_is_not_applied(kubectl: &Kubectl, kubeconfig: &Path) -> TestResult {
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore=true"]).await?;
     let forecast = ["forecast", "--from", PRESENT, "-n", "shop", "-o", "json"];

@@ -1,4 +1,4 @@
-//! Units of nodes in a cluster: the same answers as over what kubectl exports of it, and what it takes to read them.
+//! Node units in a cluster: the results equal those from a kubectl export, and the required permissions.
 
 use std::fs;
 
@@ -52,11 +52,11 @@ async fn prepare(kubectl: &Kubectl) -> TestResult {
         pod("default", "two", Some("s1"), "1"),
         pod("default", "astray", Some("other"), "1"),
         pod("default", "waits", None, "3"),
-        // It takes room on the node, though another namespace has it.
+        // The pod uses capacity of the node, even in another namespace.
         pod("shop", "neighbor", Some("r1"), "2"),
     ];
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
-    // A node that is created has no status.
+    // A newly created node has no status.
     kubectl.run_with_input(&["create", "-f", "-"], &list.to_string()).await?;
     let status = json!({ "status": objects[0]["status"] }).to_string();
     for name in ["r1", "s1", "other"] {
@@ -81,7 +81,7 @@ fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
     })
 }
 
-/// Exports with kubectl, and checks that the cluster and the export give the same answers.
+/// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
 async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let files = ["policies.yaml", "fleet.yaml"].map(|name| test.plane.folder().join(name));
     fs::write(&files[0], kubectl.run(&["get", EXPORTED, "-o", "yaml", "-n", "default"]).await?)?;

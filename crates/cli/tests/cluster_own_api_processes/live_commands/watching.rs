@@ -1,4 +1,4 @@
-//! `--watch` over a cluster: an answer is printed again when it changes, and only then.
+//! `--watch` over a cluster: a result is printed again only after it changes.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -33,7 +33,7 @@ spec:
   - {name: minutely, schedule: "* * * * *", targetReplicas: 5}
 "#;
 
-/// Runs a test with a policy in a namespace of its own, next to the others on this stage.
+/// Runs a test with a policy in a separate namespace, next to other tests on this stage.
 fn in_namespace(
     namespace: &str,
     policy: &str,
@@ -66,7 +66,7 @@ async fn set_replicas(cluster: &Cluster, count: u32) -> TestResult {
     Ok(())
 }
 
-/// The values that the first rule of the answers sets, one for each answer.
+/// The values that the first rule sets, one for each printed result.
 fn answers(program: &Program) -> anyhow::Result<Vec<Value>> {
     let log = program.log()?;
     let lines = log.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
@@ -82,7 +82,7 @@ fn output_is_printed_again_only_when_objects_change() -> TestResult {
         next.await_log("\"to\":1111").await?;
         text.await_log("1111").await?;
         forecast.await_log("1111").await?;
-        // A change that affects no answer prints none.
+        // A change without an effect on the result prints nothing.
         cluster.kubectl(&["-n", "watched", "annotate", "cronfederatedhpa/watched", "a=b"]).await?;
         for count in [2222, 3333] {
             set_replicas(cluster, count).await?;

@@ -20,16 +20,16 @@ use crate::placement_watcher::stage::{GROUP, NAMESPACE};
 /// The clusters of each placement.
 pub(crate) type ByPlacement<Clusters> = BTreeMap<String, Clusters>;
 
-/// A watcher at work.
+/// A running watch of decisions.
 pub(crate) struct Watcher {
     seen: Arc<Mutex<WatchedObjects>>,
     follows: JoinHandle<()>,
 }
 
-/// The objects seen so far.
+/// The observed objects.
 #[derive(Default)]
 struct WatchedObjects {
-    /// The decisions there are, by name, and the placement of each.
+    /// The existing decisions by name, with the placement of each decision.
     decisions: BTreeMap<String, (String, Decision)>,
     required: ByPlacement<BTreeSet<String>>,
     events: usize,
@@ -38,7 +38,7 @@ struct WatchedObjects {
 }
 
 impl Watcher {
-    /// Starts a watcher, after it has listed the existing objects.
+    /// Starts a watcher; returns after the first list.
     pub(crate) async fn start(cluster: &Cluster) -> Result<Self> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
@@ -58,7 +58,7 @@ impl Watcher {
         Ok(Self { seen, follows })
     }
 
-    /// From now on, these clusters must always be selected.
+    /// Requires that these clusters are always selected from now on.
     pub(crate) fn require(&self, required: ByPlacement<BTreeSet<String>>) {
         locked(&self.seen).required = required;
         locked(&self.seen).check(&"what was required");
@@ -167,7 +167,7 @@ fn locked(seen: &Mutex<WatchedObjects>) -> std::sync::MutexGuard<'_, WatchedObje
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lists everything again; returns the version of the list.
+/// Lists all objects again; returns the version of the list.
 async fn list(api: &Api<DynamicObject>, seen: &Mutex<WatchedObjects>) -> Result<String> {
     let list = api.list(&ListParams::default()).await?;
     let mut seen = locked(seen);
@@ -197,7 +197,7 @@ async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<WatchedObjects>>, mut v
                     version.clone_from(&it.metadata.resource_version);
                     continue;
                 }
-                // The version is too old by now, or the connection has ended.
+                // The version has expired, or the connection has ended.
                 Ok(WatchEvent::Error(_)) => {
                     if let Ok(listed) = list(&api, &seen).await {
                         version = listed;
