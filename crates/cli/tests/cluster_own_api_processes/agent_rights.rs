@@ -1,5 +1,5 @@
-//! The permissions in the manifests of the agents are those that agents need: nothing is forbidden, and none is
-//! unused. The admission policy restricts them further.
+//! The permissions in the manifests of the agents are exactly those that agents need: no request is forbidden, and no
+//! permission is unused. The admission policy restricts the permissions further.
 
 use crate::manifests::arguments_of;
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
@@ -107,7 +107,7 @@ async fn await_level(kubectl: &Kubectl, pod: &str) -> TestResult {
     await_value(kubectl, &["pod", pod], level, &json!("-1")).await
 }
 
-/// Has the agent do everything there is to do, and compares what it took for that with what it may.
+/// Makes the agent use every function, and compares the used permissions with the granted permissions.
 fn takes_what_it_may(installation: &Installation) -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(account_of(installation));
     on_own_control_plane(&options, async |test| {
@@ -127,7 +127,7 @@ fn takes_what_it_may(installation: &Installation) -> TestResult {
         let agent = start(&kubectl, installation, &account).await?;
         agent.await_ready().await?;
         await_level(&kubectl, "here").await?;
-        // The same happens to a pod twice within a short time, which is one Event with a count.
+        // The same happens to a pod twice within a short time, which results in one Event with a count.
         for _ in 0..2 {
             let restored = ["annotate", "pod", "here", "almanac.dev/ignore=true"];
             kubectl.run(&restored).await?;
@@ -160,7 +160,8 @@ fn takes_what_it_may(installation: &Installation) -> TestResult {
     })
 }
 
-/// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
+/// Checks that an agent on a node reads only the pods of that node and the node, and that each agent reads the two
+/// `ConfigMaps`.
 fn assert_requests_are_minimal(requests: &[AuditedRequest], installation: &Installation) {
     for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
         let uri = &request.uri;
@@ -183,7 +184,7 @@ fn assert_requests_are_minimal(requests: &[AuditedRequest], installation: &Insta
     }
 }
 
-/// With the token of an agent, the annotations of levels can be changed, and nothing else.
+/// With the token of an agent, only the annotations of levels can be changed.
 async fn it_can_change_nothing_else(test: &OwnTest, installation: &Installation) -> TestResult {
     let account =
         test.service_account_on_node((installation.name, installation.name), "worker").await?;

@@ -1,5 +1,5 @@
-//! Both ways to install the extender give it the right to patch pods. Their admission policies leave it its own
-//! annotations.
+//! Both ways to install the extender grant it permission to patch pods. The admission policies limit the extender to
+//! its own annotations.
 
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
 use almanac_harness::{
@@ -44,7 +44,7 @@ async fn post_binding(
     client.request::<Value>(request).await.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// A binding can only give a pod what the extender writes.
+/// With a binding, a pod can only get the values that the extender writes.
 async fn a_binding_brings_nothing_else(kubectl: &Kubectl, client: &Client) -> TestResult {
     for name in ["pending", "next"] {
         let spec = json!({"containers": [{"name": "a", "image": "a"}]});
@@ -58,7 +58,7 @@ async fn a_binding_brings_nothing_else(kubectl: &Kubectl, client: &Client) -> Te
         json!({"annotations": {"almanac.dev/unit": "9".repeat(300)}}),
         json!({"labels": {"app": "shop"}}),
     ] {
-        // Kube-scheduler may use the older resource, too.
+        // Kube-scheduler may also use the older resource.
         for resource in ["pods/pending/binding", "bindings"] {
             let refusal = post_binding(client, resource, "pending", &metadata).await.err();
             let refusal = refusal.with_context(|| format!("possible by {resource}: {metadata}"))?;

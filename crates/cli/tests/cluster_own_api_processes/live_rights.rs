@@ -1,4 +1,4 @@
-//! Over a cluster, only read permission is needed, and what could not be read is reported.
+//! A cluster as input requires only read permission, and missing permissions are reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn read_permission_suffices_and_unreadable_objects_are_reported() -> TestResult 
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         let reader = service_account(test, "reader").await?;
-        // Before there is a definition a server forbids what it does not have.
+        // Before the CRD exists, a server forbids access to the resource.
         let output = almanac(&reader, &["next", "--from", PRESENT]).await?;
         assert!(output.status.success(), "{}", stderr(&output));
         prepare(&kubectl).await?;
@@ -77,7 +77,7 @@ fn read_permission_suffices_and_unreadable_objects_are_reported() -> TestResult 
     })
 }
 
-/// Permissions take effect a moment after they are written.
+/// Waits for an output: permissions take effect after a delay.
 async fn await_answer(reader: &Path, expected: &str) -> TestResult {
     await_condition("the reader sees what the administrator sees", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;

@@ -1,5 +1,5 @@
-//! A watch of `PlacementDecision`s on a real API server. A cluster that stays selected is never missing from all of
-//! them, in spite of changes, failures and kills. The selection is that of the second scheduler.
+//! A watch of `PlacementDecision`s on a real API server. At least one decision always contains each cluster that stays
+//! selected, in spite of changes, failures and kills. The expected selection is that of the second scheduler.
 //! `ALMANAC_WATCHER_ROUNDS` is the number of rounds of changes.
 
 use crate::placement::stage;
@@ -24,7 +24,7 @@ use stage::{ALONE, DECISION, GROUP, NAMESPACE, on_hub, prepare};
 use trouble::Trouble;
 use watcher::Watcher;
 
-/// The number of rounds without a pause; then the test waits for all changes.
+/// The number of consecutive rounds, after which the test waits for all changes.
 const ROUNDS_AT_ONCE: u64 = 10;
 
 #[test]

@@ -1,5 +1,5 @@
 //! The permissions of the manifests for the whole cluster allow a process to watch all namespaces. A process that is
-//! limited to some gets each namespace instead, which these permissions do not allow.
+//! limited to some namespaces gets each namespace instead, which these permissions do not allow.
 
 use super::*;
 use crate::controller::condition;

@@ -1,4 +1,4 @@
-//! Next to Open Cluster Management, with a stop annotation, and exempt.
+//! Placements next to Open Cluster Management, with a stop annotation, and exempt.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
@@ -84,7 +84,7 @@ fn nothing_changes_in_exempt_objects_or_while_stopped() -> TestResult {
         cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("late", &json!({}))).await?;
         cluster.kubectl(&["annotate", "namespace", "calm", "almanac.dev/ignore-"]).await?;
-        // A controller that is not stopped would have written by the time this later event is seen.
+        // A controller that is not stopped would have written before this later event.
         cluster.kubectl(&["annotate", "lease", "almanac", "seen=true"]).await?;
         let renewed = cluster.get(LEASE, NAMESPACE, "almanac").await?["spec"]["renewTime"].clone();
         let is_later = |lease: &Value| lease["spec"]["renewTime"] != renewed;
