@@ -1,5 +1,5 @@
-//! Queries over published numbers: Almanac answers them as a real Prometheus does that has scraped the same numbers.
-//! The expressions are random, from a seed that is printed. `language` decides which texts are queries.
+//! Queries over published numbers: Almanac and a real Prometheus that has scraped the numbers return the same results.
+//! The expressions are random, from a printed seed. `language` tests which strings are queries.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -27,11 +27,11 @@ use crate::verdict::{NOW, checked};
 
 const EXPRESSIONS: usize = 500;
 
-/// Schedules by namespace and name, and what each publishes all the time.
+/// Schedules by namespace and name, with the constant number that each publishes.
 const SCHEDULES: [(&str, &str, u32); 4] =
     [("default", "a", 2), ("default", "b", 5), ("dev", "a", 3), ("dev", "abc", 0)];
 
-/// The world in which these schedules are.
+/// The world with these schedules.
 fn world() -> World {
     let mut world = World::default();
     for (namespace, name, replicas) in SCHEDULES {
@@ -45,7 +45,7 @@ fn world() -> World {
     world
 }
 
-/// Serves the numbers until the process ends; the address.
+/// Serves the numbers until the process ends; returns the address.
 fn serve() -> anyhow::Result<String> {
     let series = PublishedMetric::ALL.into_iter().flat_map(|metric| {
         let line = move |(namespace, name, value)| {
@@ -73,11 +73,12 @@ fn number(random: &mut Rng) -> &'static str {
     random.choice(["0", "1", "2", "0.5", "3", "-1", "(1 + 2)"]).unwrap()
 }
 
-/// A remainder shows the last digit of what is divided before, and that may differ: each language has a power of its
-/// own, and not every version of Prometheus corrects its sums. So no expression has both.
+/// The operators of expressions, in two sets that are not mixed. A remainder exposes the last digit of its dividend, which may
+/// differ: each language has its own power function, and not every version of Prometheus corrects its sums. So no
+/// expression has both.
 const OPERATORS: [[&str; 5]; 2] = [["+", "-", "*", "%", "%"], ["+", "-", "*", "/", "^"]];
 
-/// Whether two results agree but for the last digits.
+/// Whether two results agree except for the last digits.
 fn agree(own: f64, theirs: f64) -> bool {
     (own - theirs).abs() <= 1e-9 * own.abs().max(1.0)
 }
@@ -98,7 +99,7 @@ fn selector(random: &mut Rng) -> String {
     format!("{metric}{}", random.choice(matchers).unwrap())
 }
 
-/// An expression that yields series: whether it stands in brackets is up to chance as well.
+/// An expression that yields series, with or without brackets at random.
 fn expression(random: &mut Rng, operators: [&str; 5], depth: u32) -> String {
     let inner = |random: &mut Rng| expression(random, operators, depth - 1);
     let operator = |random: &mut Rng| random.choice(operators).unwrap();

@@ -256,7 +256,7 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// Checks the placements as [`Self::check`] does, and ends the process.
+/// Checks the placements with [`ensure_agreed`], and ends the process.
 pub(crate) async fn end_agreed(cluster: &Cluster, controller: &Controller) -> TestResult {
     ensure_agreed(cluster).await?;
     controller.stop().await

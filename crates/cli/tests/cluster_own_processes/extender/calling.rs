@@ -1,4 +1,4 @@
-//! The responses to clients: kube-scheduler with its mistakes, and clients that are not replicas.
+//! The responses to clients: kube-scheduler with invalid requests, and clients that are not replicas.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::extender::stage::{deployment, on_stage, pod, policy, unit_nodes};
 
-/// Calls an extender at this port of this machine.
+/// Sends a request to an extender at this port of this machine.
 pub(crate) async fn call(
     port: u16,
     path: &str,
@@ -22,7 +22,7 @@ pub(crate) async fn call(
     Ok(forwarder.forward(&format!("127.0.0.1:{port}"), call, Duration::from_secs(20)).await?)
 }
 
-/// The answer as JSON, if it went well.
+/// The response of a successful request, as JSON.
 fn json_of(answer: &ServerResponse) -> anyhow::Result<Value> {
     anyhow::ensure!(answer.status == 200, "{answer:?}");
     serde_json::from_slice(&answer.body).context("no JSON")
@@ -79,7 +79,7 @@ fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
         scene.apply(&deployment("shop", 1)).await?;
         scene.await_spread("shop", &["best"], &[1, 0]).await?;
         let mut late = pod("late", "shop");
-        // No scheduler is responsible for it.
+        // No scheduler is responsible for the pod.
         late["spec"]["schedulerName"] = json!("nobody");
         scene.apply(&late).await?;
         let uid =

@@ -28,7 +28,7 @@ fn the_installation_of_the_page_works_with_its_permissions() -> TestResult {
         stage.begin().await?;
         stage.start_extender().await?;
         run_section(test, &stage.kubectl, (PAGE, "Try it")).await?;
-        // Pods that are about to end are in the table as well.
+        // Terminating pods are in the table as well.
         let last = shell_blocks(PAGE, "Try it")?.pop().context("a block")?;
         await_condition("the table to have three reserved pods", PATIENCE, async || {
             let printed = shell(test, &stage.kubectl, &last).await?.stdout;
@@ -69,7 +69,7 @@ async fn only_its_own_pods_wait_for_the_extender(stage: &Stage, scene: &Scene) -
     scene.apply(&usual).await?;
     let phase = "/status/phase";
     await_value(kubectl, &["pod", "usual"], phase, &json!("Running")).await?;
-    // Also those of no policy wait.
+    // Pods without a policy are pending as well.
     for (name, app) in [("ours", "used"), ("free", "other")] {
         scene.apply(&pod(name, app)).await?;
         await_condition("the event of a pod that waits for the extender", PATIENCE, async || {

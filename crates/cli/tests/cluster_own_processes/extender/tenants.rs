@@ -1,4 +1,4 @@
-//! A tenant with more policies than are considered: others are scheduled, and its messages stay short.
+//! A tenant with more policies than the extender considers: others are scheduled, and messages stay short.
 
 use almanac_harness::{
     ControlPlaneOptions, Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
@@ -19,7 +19,7 @@ fn of_every_pod(number: usize) -> Value {
     policy
 }
 
-/// The memory of the deciding replica, in bytes.
+/// The memory limit of the leader, in bytes.
 async fn resident(stage: &Stage) -> anyhow::Result<f64> {
     let (_, text) = stage.extender(stage.deciding().await?).program.get("/metrics").await?;
     let line = text.lines().find_map(|it| it.strip_prefix("process_resident_memory_bytes "));

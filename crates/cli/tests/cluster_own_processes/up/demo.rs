@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::up::User;
 
-/// A week at six thousand times takes less, and the demo never comes to rest.
+/// The time limit. A week at six thousand times the normal speed takes less, and the demo never comes to rest.
 const AT_MOST: Duration = Duration::from_mins(4);
 
 /// The output on the terminal for an event of each family.
@@ -29,7 +29,7 @@ const LINE_OF_EACH_FAMILY: [&str; 6] = [
     "  ResourcePolicy shop/storefront  pods in its units: reserved 4, spot 2 instead of ",
 ];
 
-/// The forecast of one target, in order: the values it gets.
+/// The forecast values of a target, in order.
 type ExpectedValues = BTreeMap<String, Vec<Value>>;
 
 #[test]
@@ -43,7 +43,7 @@ fn every_prediction_of_the_demo_comes_true() -> TestResult {
         let sentences = sentences(&up.log()?);
         ensure!(sentences.len() == 20, "{} sentences: {sentences:#?}", sentences.len());
         let items = items(&user, "2026-11-27T08:00:00Z", "200h").await?;
-        // The list begins a moment after the start of the clock, and stops after twenty.
+        // The list starts a moment after the start of the clock, and stops after twenty actions.
         let first = items.iter().position(|item| is_of(item, &sentences[0]));
         let items = &items[first.context("the first sentence is foretold")?..][..20];
         for (item, sentence) in items.iter().zip(&sentences) {
@@ -61,8 +61,8 @@ fn every_prediction_of_the_demo_comes_true() -> TestResult {
     })
 }
 
-/// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, that number of days at six thousand times: a week takes
-/// a hundred seconds, on an otherwise idle machine.
+/// Eight hours at twelve hundred times the normal speed. `ALMANAC_DAYS` sets the number of days at six thousand times:
+/// a week takes a hundred seconds, on an otherwise idle machine.
 #[test]
 fn a_fast_clock_skips_no_boundary() -> TestResult {
     on_this_machine(async {
@@ -76,7 +76,7 @@ fn a_fast_clock_skips_no_boundary() -> TestResult {
         let first = sentences(&up.log()?).into_iter().next().context("a sentence")?;
         let items = items(&user, "2026-11-27T08:00:00Z", &hours).await?;
         let begin = items.iter().position(|item| is_of(item, &first));
-        // How many pods are where is not decided by the clock alone: a scheduler takes its time.
+        // The scheduler also affects the units of pods, not the clock alone.
         let by_the_clock = |item: &&Value| item["policy"]["kind"] != "ResourcePolicy";
         let items: Vec<_> = items[begin.context("it is foretold")?..]
             .iter()
@@ -90,7 +90,7 @@ fn a_fast_clock_skips_no_boundary() -> TestResult {
     })
 }
 
-/// The sentences under the heading.
+/// The sentences after the heading.
 fn sentences(log: &str) -> Vec<String> {
     let lines = log.split("The next ten minutes:\n").nth(1).unwrap_or_default();
     lines.lines().take_while(|line| line.starts_with("  ")).map(str::to_owned).collect()
@@ -123,7 +123,7 @@ fn predicted_values(items: &[Value]) -> ExpectedValues {
     for item in items.iter().filter(|item| !item["to"].is_null() || !item["from"].is_null()) {
         let target = &item["target"];
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        // Two reports run at a time, and the level of both changes together.
+        // Two reports run at a time, and the levels of both change together.
         let name =
             if target["kind"] == "Pod" { "reports".to_owned() } else { word(&target["name"]) };
         let values = predicted.entry(format!("{} {name}", word(&target["kind"]))).or_default();
@@ -134,8 +134,8 @@ fn predicted_values(items: &[Value]) -> ExpectedValues {
     predicted
 }
 
-/// Looks at the cluster until every target has had all its values, in order, and nothing else where the clock alone
-/// decides. A target may have its first value already.
+/// Polls the cluster until every target has had all its values, in order. A target that depends only on the clock must
+/// have no other values. A target may already have its first value.
 async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> TestResult {
     ensure!(!predicted.is_empty());
     let client = user.client()?;
@@ -167,7 +167,7 @@ async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> Test
     }
     for (target, values) in &predicted {
         let seen = &seen[target];
-        // Pods come and go one by one.
+        // Pods are created and deleted one by one.
         if !target.starts_with("ResourcePolicy ") {
             let from = seen.iter().position(|value| *value == values[0]).unwrap_or_default();
             let after: Vec<_> = seen[from..].iter().take(values.len()).collect();
@@ -180,7 +180,7 @@ async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> Test
     Ok(())
 }
 
-/// Whether these values are among the others, in order.
+/// Whether the others contain these values, in order.
 fn are_in_order(values: &[Value], among: &[Value]) -> bool {
     let mut among = among.iter();
     values.iter().all(|value| among.any(|other| other == value))

@@ -1,4 +1,4 @@
-//! The surroundings: a disk that is full, and a Prometheus.
+//! The environment of `almanac up`: a full disk, and a Prometheus.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ use serde_json::json;
 
 use crate::up::{SHOP, User, await_replicas};
 
-/// Gives the program a disk of this size for its data, which no other process sees: `unshare` needs no permissions
-/// for that. When it has ended because the disk was full, the space is freed, and the program runs again.
+/// Gives the program a data disk of this size that no other process can access: `unshare` needs no permissions for
+/// that. After the program has ended because of the full disk, the space is freed, and the program runs again.
 const WITH_A_DISK: &str = r#"mount -t tmpfs -o size="$1" none "$2" || exit
 data="$2"; shift 2; "$@"; code=$?; echo "it has ended with $code"
 [ -f "$data/filler" ] || exit $code
@@ -43,7 +43,7 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
         fs::create_dir(user.data())?;
         let up = on_a_disk(&user, "400m")?;
         up.await_log("Everything runs").await?;
-        // The disk as the program sees it.
+        // The disk in the program's mount namespace.
         let seen = format!("/proc/{}/root", up.id().context("it runs")?);
         let data = Path::new(&seen).join(user.data().strip_prefix("/")?);
         let notes = notes_on(&data, &user)?;
@@ -126,7 +126,7 @@ fn on_a_disk(user: &User, size: &str) -> anyhow::Result<almanac_harness::Program
     user.runs_program(Path::new("unshare"), &arguments, &[])
 }
 
-/// The notes of the control plane whose data another sees under this path.
+/// A client for `ConfigMaps` of the control plane whose data other processes access under this path.
 fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
     let kubeconfig = fs::read_to_string(data.join("kubeconfig"))?
         .replace(&user.data().display().to_string(), &data.display().to_string());
@@ -135,7 +135,7 @@ fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
     Ok(Api::namespaced(almanac_harness::client_for(&here)?, "default"))
 }
 
-/// Writes until nothing more fits.
+/// Writes a file until the disk is full.
 fn fill(file: &Path) -> anyhow::Result<()> {
     use std::io::Write as _;
     let mut file = fs::File::create(file)?;

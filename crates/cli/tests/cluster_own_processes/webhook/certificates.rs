@@ -1,4 +1,4 @@
-//! The certificate over several lives: while it and its CA are replaced, no request fails.
+//! The certificate over several replacements: while the certificate and its CA are replaced, no request fails.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ async fn kept(desk: &Desk<'_>, key: &str) -> anyhow::Result<String> {
 fn no_request_fails_while_certificates_and_cas_are_replaced() -> TestResult {
     at_the_desk(&["--certificate-lifetime=15s"], async |desk| {
         await_refusal(desk).await?;
-        // From now on, a certificate that is not trusted is an error.
+        // From now on, an untrusted certificate is an error.
         desk.set_failure_policy("Fail").await?;
         let (mut certificates, mut authorities) = (BTreeSet::new(), BTreeSet::new());
         let mut round = 0;

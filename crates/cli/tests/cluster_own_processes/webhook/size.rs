@@ -14,12 +14,12 @@ use serde_json::json;
 use crate::controller::memory_in;
 use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron, in_shop};
 
-/// The number of policies that exist in addition to the reviewed ones, and of those applied.
+/// The number of existing policies in addition to the reviewed ones, and the number of applied policies.
 const POLICIES: &str = "ALMANAC_WEBHOOK_POLICIES";
 
 const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
 
-/// Below what an API server and etcd take, which is 1.5 MiB.
+/// A size below the limit of an API server and etcd, which is 1.5 MiB.
 const LARGE: usize = 1_400_000;
 
 async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
@@ -36,7 +36,7 @@ async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// Objects of one user that one process could not take, if it read and compiled all that is in them.
+/// Objects of a user that would exceed the memory of a process, if the process parsed and compiled all their content.
 async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
     desk: &Desk<'_>,
 ) -> TestResult {
@@ -59,7 +59,7 @@ async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
         metric
     });
     scaled["spec"]["metrics"] = metrics.collect();
-    // Fields that are not known are for another version.
+    // Unknown fields belong to another version.
     let applied = desk.apply(&levels).await?;
     assert!(applied.is_done, "{}", applied.stderr);
     let applied = desk.apply(&scaled).await?;

@@ -63,7 +63,7 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
         Ok(Observation::from_bool(holds, applied.stderr))
     })
     .await?;
-    // The same minute with different values is a warning of the object alone.
+    // Different values in the same minute are a warning about the object alone.
     let mut twice = cron("twice", "0 8 * * *");
     twice["spec"]["rules"] = json!([
         {"name": "up", "schedule": "0 8 * * *", "targetReplicas": 5},
@@ -119,7 +119,7 @@ async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// While Karmada has its Lease, the kinds that it reconciles are not checked; all others are.
+/// While Karmada has its Lease, the kinds that Karmada reconciles are not checked; all others are.
 async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
     desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
     let lease = objects::karmada_lease("karmada-0", Timestamp::now());
