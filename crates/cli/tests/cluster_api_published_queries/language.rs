@@ -64,12 +64,12 @@ fn is_query(text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_text_is_a_query_exactly_if_prometheus_accepts_it() -> TestResult {
+async fn a_string_is_a_query_exactly_if_prometheus_accepts_it() -> TestResult {
     let prometheus = Prometheus::start(&[]).await?;
     let older = Regex::new(OLDER).unwrap();
     let newer = NEWER.map(|(what, pattern)| (what, Regex::new(pattern).unwrap()));
     let comments = Regex::new(COMMENTS).unwrap();
-    let seed = trials::seed("a_text_is_a_query_exactly_if_prometheus_accepts_it");
+    let seed = trials::seed("a_string_is_a_query_exactly_if_prometheus_accepts_it");
     let mut random = Rng::with_seed(seed);
     let count: usize = trials::size(TEXTS, 600, 50_000);
     let (mut accepted, mut refused, mut different) = (0, 0, Vec::new());

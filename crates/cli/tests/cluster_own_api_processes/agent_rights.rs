@@ -108,7 +108,7 @@ async fn await_level(kubectl: &Kubectl, pod: &str) -> TestResult {
 }
 
 /// Makes the agent use every function, and compares the used permissions with the granted permissions.
-fn takes_what_it_may(installation: &Installation) -> TestResult {
+fn uses_exactly_its_permissions(installation: &Installation) -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(account_of(installation));
     on_own_control_plane(&options, async |test| {
         let kubectl = test.kubectl().await?;
@@ -156,7 +156,7 @@ fn takes_what_it_may(installation: &Installation) -> TestResult {
         }
         let roles: Vec<&[&str]> = roles.iter().map(Vec::as_slice).collect();
         compare(&used, &granted(&kubectl, &roles).await?);
-        it_can_change_nothing_else(test, installation).await
+        a_stolen_token_can_change_only_level_annotations(test, installation).await
     })
 }
 
@@ -185,7 +185,7 @@ fn assert_requests_are_minimal(requests: &[AuditedRequest], installation: &Insta
 }
 
 /// With the token of an agent, only the annotations of levels can be changed.
-async fn it_can_change_nothing_else(test: &OwnTest, installation: &Installation) -> TestResult {
+async fn a_stolen_token_can_change_only_level_annotations(test: &OwnTest, installation: &Installation) -> TestResult {
     let account =
         test.service_account_on_node((installation.name, installation.name), "worker").await?;
     let client = account.client()?;
@@ -224,10 +224,10 @@ async fn it_can_change_nothing_else(test: &OwnTest, installation: &Installation)
 
 #[test]
 fn an_agent_of_the_daemon_set_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&INSTALLATIONS[0])
+    uses_exactly_its_permissions(&INSTALLATIONS[0])
 }
 
 #[test]
 fn the_agent_of_the_whole_cluster_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&INSTALLATIONS[1])
+    uses_exactly_its_permissions(&INSTALLATIONS[1])
 }

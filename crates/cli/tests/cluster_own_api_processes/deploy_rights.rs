@@ -168,7 +168,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         let roles: [&[&str]; 2] =
             [&["clusterrole", "almanac"], &["-n", NAMESPACE, "role", "almanac-lease"]];
         compare(&used, &granted(&kubectl, &roles).await?);
-        what_is_not_granted_is_denied(&kubectl).await
+        unlisted_permissions_are_denied(&kubectl).await
     })
 }
 
@@ -247,7 +247,7 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
     })
 }
 
-async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
+async fn unlisted_permissions_are_denied(kubectl: &Kubectl) -> TestResult {
     let may = async |what: &[&str]| {
         let question = ["auth", "can-i", "--as", ACCOUNT];
         let arguments: Vec<&str> = question.iter().chain(what).copied().collect();
@@ -284,7 +284,7 @@ async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
 }
 
 /// The first YAML block after a heading of a document.
-fn yaml_behind<'a>(document: &'a str, heading: &str) -> Option<&'a str> {
+fn yaml_after<'a>(document: &'a str, heading: &str) -> Option<&'a str> {
     let (_, section) = document.split_once(&format!("\n## {heading}\n"))?;
     let (_, block) = section.split_once("```yaml\n")?;
     Some(block.split_once("```")?.0)
@@ -303,7 +303,7 @@ fn a_custom_kind_is_scaled_with_the_documented_permissions_and_another_reports_w
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
         let document = std::fs::read_to_string(format!("{ROOT}/docs/controller.md"))?;
         let rights =
-            yaml_behind(&document, "Scale your own kinds").context("no rights in there")?;
+            yaml_after(&document, "Scale your own kinds").context("no rights in there")?;
         kubectl.run_with_input(&["apply", "-f", "-"], rights).await?;
         let setting = json!({"targetReplicas": 4});
         let mut all = Vec::new();

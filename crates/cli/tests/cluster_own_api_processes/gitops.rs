@@ -144,7 +144,7 @@ async fn await_event(
 }
 
 #[test]
-fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> TestResult {
+fn a_tool_that_resets_a_target_is_named_with_a_fix_and_rarely_overwritten() -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
     // The number of seconds for which the tool continues.
     let lasting = size("ALMANAC_GITOPS_SECONDS", 40, 300);

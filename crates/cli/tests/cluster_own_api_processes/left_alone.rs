@@ -21,7 +21,7 @@ async fn karmada_holds_its_lease(kubectl: &Kubectl) -> TestResult {
 }
 
 #[test]
-fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
+fn policies_belong_to_karmada_while_karmada_has_its_lease() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
@@ -55,7 +55,7 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         await_value(&kubectl, &pool, &reason, &json!("Unsupported")).await?;
         let web = ["-n", HARBOR, "deployment", "web"];
         let replicas = get(&kubectl, &web).await?["spec"]["replicas"].clone();
-        ensure!(replicas == json!(1), "it has {replicas} replicas");
+        ensure!(replicas == json!(1), "the target has {replicas} replicas");
 
         let lease = ["-n", "karmada-system", "lease", "karmada-controller-manager"];
         kubectl.run(&[&["delete"][..], &lease].concat()).await?;

@@ -56,7 +56,7 @@ fn read_permission_suffices_and_unreadable_objects_are_reported() -> TestResult 
         assert!(output.status.success(), "{}", stderr(&output));
         prepare(&kubectl).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
-        what_policies_need_is_named(&kubectl, &reader).await?;
+        required_objects_are_named(&kubectl, &reader).await?;
         the_rest_is_assumed(&kubectl, &reader).await?;
         let of_agent = json!([config_maps(), rule("", &["namespaces"], &["get"])]);
         permit(&kubectl, OF_AGENT, &of_agent).await?;
@@ -90,7 +90,7 @@ async fn await_answer(reader: &Path, expected: &str) -> TestResult {
     .await
 }
 
-async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestResult {
+async fn required_objects_are_named(kubectl: &Kubectl, reader: &Path) -> TestResult {
     for (granted, missing) in [
         (json!([]), "metricsproducers.autoscaling.karpenter.sh"),
         (
@@ -181,7 +181,7 @@ metadata: {name: n1, labels: {pool: quiet}}
 "#;
 
 #[test]
-fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResult {
+fn pods_and_nodes_are_read_only_if_policies_use_them() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         let reader = service_account(test, "reader").await?;

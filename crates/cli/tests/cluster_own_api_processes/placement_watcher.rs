@@ -67,7 +67,7 @@ fn a_cluster_that_stays_selected_is_never_missing_under_changes_and_faults() -> 
 }
 
 #[test]
-fn a_watcher_detects_a_cluster_that_is_removed_before_it_is_added_elsewhere() -> TestResult {
+fn a_watcher_detects_a_cluster_that_is_removed_before_it_is_added_again() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &[]).await?;
         let decide = async |number: u8, clusters: &[&str]| -> TestResult {
@@ -92,7 +92,7 @@ fn a_watcher_detects_a_cluster_that_is_removed_before_it_is_added_elsewhere() ->
         decide(2, &[]).await?;
         decide(1, &["c1", "c2"]).await?;
         let missed = watcher.await_in("web-decision-1", &["c1", "c2"]).await;
-        let failure = missed.err().context("it was not noticed")?.to_string();
+        let failure = missed.err().context("the missing cluster was not detected")?.to_string();
         ensure!(failure.contains("web lacks {\"c2\"} after"), "{failure}");
         Ok(())
     })

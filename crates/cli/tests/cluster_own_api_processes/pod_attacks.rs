@@ -137,7 +137,7 @@ async fn padded(
 
 fn denied(sent: Result<(), String>, refusal: &str) -> Result<(), String> {
     match sent {
-        Ok(()) => Err("it was allowed".to_owned()),
+        Ok(()) => Err("the request was allowed".to_owned()),
         Err(why) if why.contains(refusal) => Ok(()),
         Err(why) => Err(why),
     }

@@ -194,10 +194,10 @@ fn a_scrape_after_a_boundary_has_each_new_value_once() -> TestResult {
         let prometheus = Prometheus::start_honoring_labels(&targets).await?;
 
         the_number_changes_at_the_boundary(&prometheus, boundary).await?;
-        each_number_is_there_once(&prometheus, &standby).await?;
+        each_series_exists_once(&prometheus, &standby).await?;
         await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
         await_query(&prometheus, "sum(almanac_qos_activated_total)", Some(1.0)).await?;
-        the_documents_list_what_is_exported(&[&leader, &agent, deciding, forwarder, &webhook])
+        the_documents_list_the_exported_metrics(&[&leader, &agent, deciding, forwarder, &webhook])
             .await?;
         the_dashboard_is_filled(&prometheus).await?;
         a_problem_is_counted_until_it_is_fixed(&kubectl, &prometheus).await?;
@@ -246,7 +246,7 @@ async fn the_number_changes_at_the_boundary(
 }
 
 /// Prometheus scrapes two replicas, an agent and two extenders. Only the leader exports the numbers.
-async fn each_number_is_there_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
+async fn each_series_exists_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
     await_query(prometheus, r#"sum(up{job="test"})"#, Some(6.0)).await?;
     await_query(prometheus, "sum(almanac_extender_leader)", Some(1.0)).await?;
     await_query(prometheus, "count(almanac_leader)", Some(2.0)).await?;
@@ -343,7 +343,7 @@ fn prometheus_accepts_the_alerts() -> TestResult {
     Ok(())
 }
 
-async fn the_documents_list_what_is_exported(programs: &[&Program]) -> TestResult {
+async fn the_documents_list_the_exported_metrics(programs: &[&Program]) -> TestResult {
     let document = std::fs::read_to_string(format!("{ROOT}/docs/metrics.md"))?;
     let listed: BTreeSet<String> = listed(&document).into_iter().map(String::from).collect();
     let mut text = String::new();

@@ -200,7 +200,7 @@ async fn all_is_seen(kubectl: &Kubectl) -> TestResult {
 }
 
 #[test]
-fn an_installation_writes_nothing_in_a_namespace_that_it_leaves_to_another_one() -> TestResult {
+fn an_installation_writes_nothing_in_the_namespace_of_another_installation() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;

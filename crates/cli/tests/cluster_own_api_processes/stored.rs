@@ -204,7 +204,7 @@ fn stored_state_of_an_earlier_version_is_continued() -> TestResult {
         for (name, field, value) in CRONS {
             let is_it =
                 |it: &&Value| it["kind"] == "CronFederatedHPA" && it["metadata"]["name"] == name;
-            let earlier = stored.iter().find(is_it).context("it is stored")?;
+            let earlier = stored.iter().find(is_it).context("the object is not stored")?;
             let later = cluster.get(CRON, NAMESPACE, name).await?;
             let (before, after) = (fingerprints(earlier), fingerprints(&later));
             ensure!(before.len() == 2 && before == after, "{name}: {after:?} after {before:?}");

@@ -26,7 +26,7 @@ fn the_commands_of_the_page_install_the_controllers() -> TestResult {
         await_budget(&kubectl).await?;
         only_the_metrics_are_let_in(&kubectl).await?;
         the_kustomization_changes_the_image_alone(&kubectl).await?;
-        what_would_run_in_the_pods_works(test, &kubectl).await
+        the_programs_of_the_pods_work(test, &kubectl).await
     })
 }
 
@@ -116,7 +116,7 @@ async fn the_kustomization_changes_the_image_alone(kubectl: &Kubectl) -> TestRes
     Ok(())
 }
 
-async fn what_would_run_in_the_pods_works(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn the_programs_of_the_pods_work(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let account = test.service_account(NAMESPACE, "almanac").await?;
     let arguments = arguments_of_the_deployment(kubectl).await?;
     let before = SignedDuration::from_mins(30);

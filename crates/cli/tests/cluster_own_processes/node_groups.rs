@@ -47,10 +47,10 @@ fn a_pod_runs_on_a_node_of_a_group_that_is_ready_again_after_a_restart() -> Test
         // No controller renews the Lease until the next start.
         controller.program.kill()?;
         let is_lost = |node: &Value| node["spec"]["taints"].to_string().contains("unreachable");
-        cluster.await_object(NODE, ("", "spot-0"), "it is lost", is_lost).await?;
+        cluster.await_object(NODE, ("", "spot-0"), "the node to be lost", is_lost).await?;
         controller.program.start_again()?;
         let is_back = |node: &Value| !node["spec"]["taints"].to_string().contains("unreachable");
-        cluster.await_object(NODE, ("", "spot-0"), "it is back", is_back).await?;
+        cluster.await_object(NODE, ("", "spot-0"), "the node to be ready again", is_back).await?;
         await_available(&cluster, json!(1)).await?;
         controller.stop().await
     })

@@ -298,7 +298,7 @@ fn a_kill_or_stop_at_any_instant_loses_nothing_and_leaves_no_process() -> TestRe
             let least = clock_time_before.map(|it| it + passed);
             ensure!(
                 clock_time >= least,
-                "the clock shows {clock_time:?}, and it was {least:?} at least"
+                "the clock shows {clock_time:?}, but has already reached {least:?}"
             );
         }
         let up = user.types(&["-q"])?;

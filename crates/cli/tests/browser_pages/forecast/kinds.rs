@@ -74,7 +74,7 @@ fn hostile_names_are_escaped_and_stay_on_the_page() {
 }
 
 #[test]
-fn a_mark_stands_for_each_start_of_a_cron_job() {
+fn each_start_of_a_cron_job_has_a_mark() {
     let folder = folder_of("cron_jobs");
     let job = |name: &str, schedule: &str| {
         format!(
@@ -113,7 +113,7 @@ fn a_mark_stands_for_each_start_of_a_cron_job() {
     page.evaluate("document.getElementById('table-after').click()");
     let line = "[...document.querySelector('#table-body tr').children].map((it) => it.textContent).join(' | ')";
     let expected = "Mon 2026-03-02 01:38 UTC |  | CronJob default/often |  | starts a Job |  |  | ";
-    assert_eq!(page.evaluate(line), expected, "two of the other one come before it");
+    assert_eq!(page.evaluate(line), expected, "two rows of the other kind come before");
     page.evaluate("document.getElementById('as-table').click()");
     // After zooming in, each event is a line, and a search for the next event starts at the current view.
     page.evaluate("location.hash = 'from=2026-03-02T06:00:00Z&to=2026-03-02T07:00:00Z'");

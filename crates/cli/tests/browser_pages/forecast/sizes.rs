@@ -53,7 +53,7 @@ fn no_row_is_clipped_or_overlaps_at_six_sizes_in_light_and_dark() {
 }
 
 #[test]
-fn the_page_is_accessible_and_follows_the_colors_of_its_reader() {
+fn the_page_is_accessible_and_follows_the_preferred_colors() {
     let (_, mut page) = page_of_examples("barriers", "60d");
     let background = "getComputedStyle(document.body).backgroundColor";
     let mut backgrounds = Vec::new();

@@ -117,7 +117,7 @@ fn a_window_opens_at_the_end_of_a_gap_and_once_in_a_fold() -> TestResult {
 }
 
 #[test]
-fn hundreds_of_pods_take_one_request_each_at_a_boundary() -> TestResult {
+fn hundreds_of_pods_need_one_request_each_at_a_boundary() -> TestResult {
     at_place("boundary", 1, async |test_namespace| {
         const PODS: usize = 300;
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;

@@ -188,7 +188,7 @@ fn a_pod_that_the_api_server_rejects_delays_no_other_and_is_reported() -> TestRe
         test_namespace.await_pods(&[("full", under("night", "-1", "1"))]).await?;
         await_condition("all to be well", PATIENCE, async || {
             let log = agent.program.log()?;
-            Ok(Observation::from_bool(log.contains("no failed pod write remains"), "it is not"))
+            Ok(Observation::from_bool(log.contains("no failed pod write remains"), "a failed pod write remains"))
         })
         .await?;
         agent.stop().await

@@ -86,7 +86,7 @@ fn policies_end_with_their_config_map_and_return_with_it() -> TestResult {
 }
 
 #[test]
-fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestResult {
+fn the_last_list_for_a_node_replaces_the_global_list() -> TestResult {
     at_place("node-lists", 1, async |test_namespace| {
         let only = |pool: &str| json!({"matchLabels": {"pool": pool}});
         let mut document = global(&[daily("global", "batch", -1)]);
@@ -120,7 +120,7 @@ fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestRe
 }
 
 #[test]
-fn of_two_config_maps_the_one_of_the_design_applies_until_it_is_deleted() -> TestResult {
+fn the_config_map_of_the_design_takes_precedence_until_deleted() -> TestResult {
     at_place("two-maps", 1, async |test_namespace| {
         let of_volcano = global(&[daily("of-volcano", "batch", 2)]).to_string();
         test_namespace.write_config((&test_namespace.name, OF_VOLCANO), &of_volcano).await?;

@@ -38,7 +38,7 @@ fn a_new_pod_gets_the_target_level_and_a_deselected_pod_its_original() -> TestRe
 }
 
 #[test]
-fn a_level_that_a_user_writes_in_the_window_is_restored_after_it() -> TestResult {
+fn a_level_that_a_user_writes_in_the_window_is_restored_after_the_window() -> TestResult {
     at_place("edits", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["edited", "emptied", "again", "late", "stripped"] {

@@ -24,7 +24,7 @@ const BAD: &str = r#"globalConfig:
 "#;
 
 #[test]
-fn an_invalid_list_is_reported_once_and_the_last_valid_one_stays_in_effect() -> TestResult {
+fn an_invalid_list_is_reported_once_and_the_last_valid_list_stays_in_effect() -> TestResult {
     at_place("bad-list", 2, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("before", "batch", "1").await?;

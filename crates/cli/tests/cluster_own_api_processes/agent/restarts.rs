@@ -7,7 +7,7 @@ use crate::agent::stage::at_place;
 use crate::agent::test_namespace::{AFTER, INSIDE, POD, daily, own, under};
 
 #[test]
-fn a_restart_inside_the_window_writes_nothing_again_and_one_after_it_restores() -> TestResult {
+fn a_restart_in_the_window_repeats_no_write_and_a_later_restart_restores() -> TestResult {
     at_place("restarts", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["kept", "edited", "moved", "deleted"] {

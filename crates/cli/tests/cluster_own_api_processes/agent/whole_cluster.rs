@@ -103,7 +103,7 @@ fn the_successor_of_a_killed_leader_applies_a_missed_boundary() -> TestResult {
 }
 
 #[test]
-fn no_pod_is_written_while_stopped_and_all_are_updated_afterwards() -> TestResult {
+fn no_pod_is_written_while_stopped_and_all_are_updated_after_a_resume() -> TestResult {
     at_whole_cluster(1, async |test_namespace, _| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("job", "batch", "1").await?;
@@ -198,7 +198,7 @@ fn an_api_server_killed_at_a_boundary_only_delays_it() -> TestResult {
         test_namespace.await_pods(&[("job", own("1"))]).await?;
         test_namespace.ensure_written(&[("job", 2)]).await?;
         for agent in &agents {
-            ensure!(agent.program.is_running(), "it has ended: {}", agent.program.log()?);
+            ensure!(agent.program.is_running(), "the agent has ended: {}", agent.program.log()?);
             agent.stop().await?;
         }
         Ok(())

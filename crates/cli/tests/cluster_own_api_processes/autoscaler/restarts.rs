@@ -116,7 +116,7 @@ async fn ensure_as_without_interruption(
     for (name, ..) in autoscalers() {
         let expected = expected.get(name).with_context(|| format!("no forecast of {name}"))?;
         ensure!(!expected.is_empty(), "nothing is forecast of {name}");
-        let (first, then) = seen[name].split_first().context("it was there")?;
+        let (first, then) = seen[name].split_first().context("the target has no history")?;
         let values: Vec<u32> = expected.iter().map(|(_, replicas)| *replicas).collect();
         ensure!(then == values, "{name} went from {first} to {then:?}, instead of {values:?}");
         let writes = scalings(cluster, name).await?;

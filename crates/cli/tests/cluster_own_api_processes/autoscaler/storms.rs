@@ -257,7 +257,7 @@ impl<'a> Storm<'a> {
             Ok(Observation::from_bool(late.is_some(), policy["status"].to_string()))
         })
         .await?;
-        let late = late.context("it has fired")?;
+        let late = late.context("the rule has not fired")?;
         ensure!(late < LATE, "the cron rule fired {late:#} late while queries hung");
         self.latest = self.latest.max(late);
         self.prometheus.resume()

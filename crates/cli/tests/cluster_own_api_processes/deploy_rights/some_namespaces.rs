@@ -90,7 +90,7 @@ async fn requests_within(
 
 /// Checks that all requests of an account were within these namespaces, and used exactly the permissions of these
 /// Roles.
-async fn uses_what_it_may(
+async fn uses_only_its_permissions(
     (test, kubectl): (&OwnTest, &Kubectl),
     account: &str,
     listed: &[&str],
@@ -110,7 +110,7 @@ async fn stop(program: Program) -> TestResult {
     Ok(())
 }
 
-async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn the_controllers_reconcile_the_listed_namespaces(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     run_section(test, kubectl, (PAGE, "Install it")).await?;
     grant(kubectl, HARBOR).await?;
     create_everything(kubectl).await?;
@@ -135,7 +135,7 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     let untouched = get(kubectl, &["-n", SEA, "cronfederatedhpa", "boat"]).await?;
     ensure!(untouched["status"].is_null(), "{}", untouched["status"]);
     let roles = [(HARBOR, "almanac"), (NAMESPACE, "almanac-lease")];
-    uses_what_it_may((test, kubectl), ACCOUNT, &[HARBOR, SHOP], &roles).await?;
+    uses_only_its_permissions((test, kubectl), ACCOUNT, &[HARBOR, SHOP], &roles).await?;
 
     // Another list, after a restart: before the boundary, so that the new list takes effect in time.
     grant(kubectl, SEA).await?;
@@ -159,7 +159,7 @@ fn roles_alone_suffice_to_reconcile_only_the_listed_namespaces() -> TestResult {
         for namespace in [SHOP, WAREHOUSE, SEA] {
             kubectl.run(&["create", "namespace", namespace]).await?;
         }
-        the_controllers_carry_out_what_is_listed(test, &kubectl).await?;
+        the_controllers_reconcile_the_listed_namespaces(test, &kubectl).await?;
         agent::sets_the_levels_of_listed_pods(test, &kubectl).await?;
         webhook::checks_what_is_listed(test, &kubectl).await
     })

@@ -125,7 +125,7 @@ fn copy(from: &Path, to: &Path) -> TestResult {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let (entry, to) = (entry?.path(), to);
-        let to = to.join(entry.file_name().context("it has a name")?);
+        let to = to.join(entry.file_name().context("an entry without a name")?);
         if entry.is_dir() {
             copy(&entry, &to)?;
         } else {
@@ -163,7 +163,7 @@ fn a_restored_etcd_does_not_hide_edits() -> TestResult {
         let rules = json!([{"name": "up", "schedule": "0 10 * * *", "targetReplicas": AFTER}]);
         cluster.patch(CRON, cluster.home(), "shop", &json!({"spec": {"rules": rules}})).await?;
         let is_noticed = |status: &Value| status["nextExecutionTime"] == "2026-11-26T10:00:00Z";
-        cluster.await_status(cluster.home(), "shop", "to be as it was edited", is_noticed).await?;
+        cluster.await_status(cluster.home(), "shop", "to describe the edited policy", is_noticed).await?;
         replica.controller.program.check_running()
     })
 }

@@ -215,7 +215,7 @@ async fn with_clock(cluster: &Cluster, at: Timestamp) -> Result<Controller> {
 }
 
 #[test]
-fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_silence_nothing()
+fn a_lagging_clock_and_a_clock_far_ahead_neither_repeat_nor_silence_a_firing()
 -> TestResult {
     in_namespace(async |cluster| {
         let firing: Timestamp = FIRING.parse()?;
@@ -232,7 +232,7 @@ fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_sil
         with_clock(cluster, firing + SignedDuration::from_hours(400 * 24 + 1)).await?;
         let policy = cluster.get(CRON, cluster.home(), "shop").await?;
         let target = cluster.get(DEPLOYMENT, cluster.home(), "shop").await?;
-        ensure!(target["metadata"]["generation"] == 2, "it was scaled for a time that was not");
+        ensure!(target["metadata"]["generation"] == 2, "the target was scaled for a skipped firing");
         let failures = policy["status"]["executionHistories"][0]["failedExecutions"].as_array();
         ensure!(failures.map_or(0, Vec::len) <= 3, "{:#}", policy["status"]);
 
@@ -245,7 +245,7 @@ fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_sil
         let is_scaled = |it: &Value| it["spec"]["replicas"] == AFTER;
         let shop = (cluster.home(), "shop");
         cluster.await_object(DEPLOYMENT, shop, "to be scaled the next day", is_scaled).await?;
-        ensure!(replica.controller.now() >= next, "it was too early");
+        ensure!(replica.controller.now() >= next, "the clock lags too much");
         replica.controller.stop().await
     })
 }

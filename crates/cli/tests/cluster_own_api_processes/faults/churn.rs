@@ -149,7 +149,7 @@ fn ensure_level(taken: &[Usage], begun: Instant) -> TestResult {
     let within = |from: Instant| -> Vec<&Usage> {
         taken.iter().filter(|it| it.at >= from && it.at < from + SPAN).collect()
     };
-    let from = ended.checked_sub(SPAN).context("it was too short")?;
+    let from = ended.checked_sub(SPAN).context("the test was too short")?;
     let (warm, last) = (within(begun + WARMING_UP), within(from));
     for (of, what) in ["MB", "descriptors", "tasks"].into_iter().enumerate() {
         let (before, after) = (median(&warm, of), median(&last, of));
@@ -160,7 +160,7 @@ fn ensure_level(taken: &[Usage], begun: Instant) -> TestResult {
 }
 
 #[test]
-fn created_changed_and_deleted_objects_leave_nothing_behind() -> TestResult {
+fn no_state_of_deleted_objects_remains() -> TestResult {
     harness::lasting(lasting());
     on_hub(async |_, cluster| {
         for number in 0..NAMESPACES {

@@ -129,7 +129,7 @@ async fn await_refused(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn hostile_queries_of_one_tenant_take_no_memory_and_delay_no_other() -> TestResult {
+fn hostile_queries_of_one_tenant_use_no_memory_and_delay_no_other() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace("hostile").await?;
         create_hostile(cluster).await?;

@@ -38,7 +38,7 @@ fn a_firing_rejected_until_its_deadline_is_abandoned_and_reported() -> TestResul
         ensure!(refusing.taken() == 3, "{} attempts", refusing.taken());
         refusing.withdraw();
         cluster.await_events((cluster.home(), "refused"), "Warning RuleFailed: ", 1..=1).await?;
-        ensure!(replicas(cluster, "refused").await? == u64::from(BEFORE), "it was scaled");
+        ensure!(replicas(cluster, "refused").await? == u64::from(BEFORE), "the target was scaled");
         let log = replica.controller.program.log()?;
         let lines = |level: &str, words: &str| {
             let is_meant = |line: &&str| line.contains(level) && line.contains(words);
@@ -144,7 +144,7 @@ fn a_firing_undone_by_another_field_manager_is_reported_and_not_repeated() -> Te
         ensure!(matching.count() == 1, "once a firing: {events:?}");
         let counted = replica.controller.scrape("almanac_cron_undone_total").await?;
         ensure!(counted == ["almanac_cron_undone_total 1"], "{counted:?}");
-        ensure!(replicas(cluster, "undone").await? == 2, "it was fought for");
+        ensure!(replicas(cluster, "undone").await? == 2, "the value was set again");
 
         let ours = json!({"spec": {"replicas": crate::faults::replica::AFTER}});
         cluster.patch(DEPLOYMENT, cluster.home(), "undone", &ours).await?;

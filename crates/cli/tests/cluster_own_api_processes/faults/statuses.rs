@@ -66,7 +66,7 @@ fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() 
         replica.await_after_firing(5).await?;
         let after = replica.writes_about("/doomed");
         ensure!(after.is_empty(), "it lives on: {after:?}");
-        ensure!(replicas(cluster, "doomed").await? == u64::from(BEFORE), "it has fired");
+        ensure!(replicas(cluster, "doomed").await? == u64::from(BEFORE), "the rule has fired");
         Ok(())
     })
 }
@@ -90,7 +90,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
         await_carried_out_once(cluster, "shop").await?;
         replica.await_leading().await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
-        await_condition("one Event, that it was scaled", PATIENCE, async || {
+        await_condition("an Event about the scaling", PATIENCE, async || {
             let events = cluster.events(cluster.home(), "shop").await?;
             let scaled = events.iter().filter(|it| it.starts_with("Normal ScaledByRule")).count();
             Ok(Observation::from_bool(scaled == 1 && events.len() == 1, format!("{events:?}")))

@@ -82,9 +82,9 @@ fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
         hangs.release();
         let stopped = await_records(cluster).await?;
         ensure!(stopped.len() >= POLICIES - sent, "only {stopped:?} were stopped, {sent} sent");
-        ensure!(!stopped.is_empty(), "all were sent before they could be stopped");
-        ensure!(scalings(cluster).await? <= sent, "it wrote after it was stopped");
-        ensure!(first.controller.scrape("karpenter_").await?.is_empty(), "it has numbers");
+        ensure!(!stopped.is_empty(), "all writes were sent before the stop");
+        ensure!(scalings(cluster).await? <= sent, "a stopped process wrote");
+        ensure!(first.controller.scrape("karpenter_").await?.is_empty(), "a stopped process publishes numbers");
         first.controller.program.await_ready().await?;
         await_stop_report(cluster, &stopped[0]).await?;
 
@@ -109,7 +109,7 @@ fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
             let scaled = effective_scalings(cluster, name).await?;
             ensure!(scaled <= 2, "{name} was scaled {scaled} times");
             let by_second = second.scalings(name).len();
-            ensure!(by_second == 1, "{name}: the one that led after it wrote {by_second} times");
+            ensure!(by_second == 1, "{name}: the second leader wrote {by_second} times");
         }
         Ok(())
     })

@@ -78,7 +78,7 @@ async fn assert_same_answers(
 fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
-        without_definitions_nothing_is_missing(test).await?;
+        missing_crds_are_not_an_error(test).await?;
         prepare(&kubectl).await?;
         apply(&kubectl, "designs", CRON_JOBS).await?;
         let explain = |name| ["explain", name, "--at", PRESENT];
@@ -97,7 +97,7 @@ fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
         let named = ["explain", "sts/designs/store", "--at", PRESENT];
         assert_eq!(answer(&kubeconfig, &named).await?, report);
         cron_jobs_are_shown(&kubeconfig).await?;
-        the_context_says_where_to_look(test).await?;
+        the_context_selects_the_namespace(test).await?;
         many_policies_are_read_in_pages(test, &kubectl).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
         let report = answer(&kubeconfig, &explain("rollout/front")).await?;
@@ -132,7 +132,7 @@ async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
 }
 
 /// Missing CRDs are not an error, and no output mentions kinds that the cluster does not serve.
-async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
+async fn missing_crds_are_not_an_error(test: &OwnTest) -> TestResult {
     let output = almanac(&test.plane.kubeconfig(), &["next", "--from", PRESENT]).await?;
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "nothing happens in this period\n");
@@ -142,7 +142,7 @@ async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
     Ok(())
 }
 
-async fn the_context_says_where_to_look(test: &OwnTest) -> TestResult {
+async fn the_context_selects_the_namespace(test: &OwnTest) -> TestResult {
     let admin = test.plane.kubeconfig();
     let mut kubeconfig: Value = serde_json::from_str(&fs::read_to_string(&admin)?)?;
     let mut context = kubeconfig["contexts"][0].clone();

@@ -190,8 +190,8 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
     // Firings that a status does not keep are still reported. Their attempts may be fewer.
     let event = event.replace("shop/never", "shop/nowhere");
     let (begin, tried) =
-        event.split_once(" after ").context("it has failed after some attempts")?;
-    let (_, end) = tried.split_once(' ').context("they are counted")?;
+        event.split_once(" after ").context("the Event has no number of attempts")?;
+    let (_, end) = tried.split_once(' ').context("the attempts are not counted")?;
     await_condition(&format!("an event like {event:?}"), PATIENCE, async || {
         let events = cluster.events(SHOP, "unkept").await?;
         let is_like = |it: &String| it.starts_with(begin) && it.ends_with(end);

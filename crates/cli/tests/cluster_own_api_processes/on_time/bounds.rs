@@ -175,7 +175,7 @@ fn an_absent_lower_bound_is_one_and_setting_it_to_one_writes_nothing() -> TestRe
 }
 
 #[test]
-fn a_bound_moves_for_the_one_that_a_rule_sets_and_the_history_shows_it() -> TestResult {
+fn a_bound_moves_for_the_bound_of_a_rule_and_the_history_has_the_move() -> TestResult {
     on_stage(async |cluster| {
         for (name, _, _, [min, max], applied) in moves() {
             for (prefix, kind) in [("fhpa", FEDERATED), ("hpa", HORIZONTAL)] {

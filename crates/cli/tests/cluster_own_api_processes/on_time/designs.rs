@@ -98,7 +98,7 @@ async fn make_stories(cluster: &Cluster) -> TestResult {
 }
 
 /// Checks the status and an Event of each object.
-async fn what_has_happened_is_recorded(cluster: &Cluster) -> TestResult {
+async fn firings_are_recorded_in_statuses_and_events(cluster: &Cluster) -> TestResult {
     for (namespace, applied, what) in [
         ("story", "appliedReplicas", "replicas to 1000 of Deployment.apps story/shop"),
         (
@@ -113,7 +113,7 @@ async fn what_has_happened_is_recorded(cluster: &Cluster) -> TestResult {
         ),
     ] {
         let has_fired = |status: &Value| status["lastExecutionTime"].is_string();
-        let status = cluster.await_status(namespace, NAME, "it has fired", has_fired).await?;
+        let status = cluster.await_status(namespace, NAME, "the rule to have fired", has_fired).await?;
         let fired = fired_once(BOUNDARY, &json!({applied: 1000}), "2026-12-01T08:30:00Z");
         assert_eq!(history(&status, "Scale-Up")?, fired, "{namespace}");
         assert_eq!(history(&status, "Scale-Down")?, json!({"nextExecutionTime": ELEVEN}));
@@ -150,7 +150,7 @@ async fn metrics_show_it(controller: &Controller) -> TestResult {
 
 /// Each status is written once when the controller first observes the object, and once when its rules have fired. A
 /// restart adds no write.
-async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) -> TestResult {
+async fn each_status_is_written_once_for_all_firings(cluster: &Cluster) -> TestResult {
     let controller = cluster.start_at("2026-11-30T08:30:30Z", &[]).await?;
     cluster.namespace("zones").await?;
     cluster.create_text("zones", &two_zones()).await?;
@@ -191,7 +191,7 @@ fn the_examples_of_the_design_fire_at_half_past_eight_and_not_before() -> TestRe
             assert_written_at(BOUNDARY, places, better, bounds),
             assert_written_at(BOUNDARY, places, autoscaler, bounds),
         )?;
-        what_has_happened_is_recorded(cluster).await?;
+        firings_are_recorded_in_statuses_and_events(cluster).await?;
         metrics_show_it(&controller).await?;
         let executed =
             cluster.get(CRON, "story", NAME).await?["status"]["lastExecutionTime"].take();
@@ -202,7 +202,7 @@ fn the_examples_of_the_design_fire_at_half_past_eight_and_not_before() -> TestRe
             [head, [NAME, "Deployment", "shop", ELEVEN, executed, "True"]]
         );
         controller.stop().await?;
-        statuses_are_written_once_for_all_that_has_happened(cluster).await
+        each_status_is_written_once_for_all_firings(cluster).await
     })
 }
 

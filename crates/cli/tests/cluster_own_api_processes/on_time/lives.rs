@@ -35,7 +35,7 @@ async fn make_with_target(cluster: &Cluster, namespace: &str, names: &[&str]) ->
 
 async fn await_fired(cluster: &Cluster, namespace: &str, name: &str) -> Result<Value> {
     let has_fired = |status: &Value| status["lastExecutionTime"].is_string();
-    let status = cluster.await_status(namespace, name, "it has fired", has_fired).await?;
+    let status = cluster.await_status(namespace, name, "the rule to have fired", has_fired).await?;
     let once = fired_once(BOUNDARY, &json!({"appliedReplicas": 6}), TOMORROW);
     assert_eq!(history(&status, "morning")?, once, "{name}");
     Ok(status)

@@ -236,7 +236,7 @@ fn an_edited_rule_keeps_its_history_and_does_not_fire_for_the_past() -> TestResu
         // Back to the original schedule; the rule has already fired for this minute.
         let status = edit(cluster, "edited", &json!({"rules": [daily("morning", 4)]})).await?;
         assert_eq!(history(&status, "morning")?, morning());
-        assert_eq!(numbers(cluster, DEPLOYMENT, "edited").await?[0], 2, "it was set by hand since");
+        assert_eq!(numbers(cluster, DEPLOYMENT, "edited").await?[0], 2, "the manual value was overwritten");
         Ok(())
     })
 }
@@ -275,7 +275,7 @@ fn a_lowered_failure_limit_applies_immediately() -> TestResult {
 }
 
 #[test]
-fn a_new_target_is_left_alone_until_the_next_firing() -> TestResult {
+fn a_new_target_is_unchanged_until_the_next_firing() -> TestResult {
     on_stage(async |cluster| {
         after_firing(cluster, "moved").await?;
         for name in ["elsewhere", "moved"] {

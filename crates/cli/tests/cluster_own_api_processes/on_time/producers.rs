@@ -50,7 +50,7 @@ async fn assert_scrapes_turn_at_the_boundary(controller: &Controller) -> TestRes
         if ended < boundary {
             assert_eq!(actual, of_value(1), "at {ended}");
             seen_before += 1;
-            return Ok(Observation::NotYet(format!("it is {ended}")));
+            return Ok(Observation::NotYet(format!("the value is {ended}")));
         }
         if began < boundary {
             return Ok(Observation::NotYet("a scrape under way at the boundary".into()));

@@ -41,7 +41,7 @@ async fn beat(cluster: &Cluster, name: &str, second: i64) -> TestResult {
 async fn turns(controller: &Controller) -> anyhow::Result<f64> {
     let lines = controller.scrape("almanac_placement_turns_total ").await?;
     let number = lines.first().and_then(|it| it.rsplit(' ').next());
-    Ok(number.context("it is not exported")?.parse()?)
+    Ok(number.context("the metric is not exported")?.parse()?)
 }
 
 const NEW: &str =

@@ -27,7 +27,7 @@ async fn hold_their_lease(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn placements_are_left_to_open_cluster_management_unless_they_are_taken_over() -> TestResult {
+fn placements_belong_to_open_cluster_management_unless_a_flag_lists_them() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         hold_their_lease(cluster).await?;
@@ -91,7 +91,7 @@ fn nothing_changes_in_exempt_objects_or_while_stopped() -> TestResult {
         cluster.await_object(LEASE, (NAMESPACE, "almanac"), "to be renewed", is_later).await?;
         ensure!(
             cluster.get(DECISION, NAMESPACE, "late-decision-1").await?.is_null(),
-            "it was written"
+            "a decision was written"
         );
         cluster.kubectl(&["annotate", "lease", "almanac", &stop("-")]).await?;
         for name in ["web", "late"] {

@@ -61,7 +61,7 @@ impl Observer {
             is_complete |= missing.is_empty();
             changes += 1;
         }
-        ensure!(is_complete && changes > 1, "they were never selected: {log}");
+        ensure!(is_complete && changes > 1, "the clusters were never selected: {log}");
         Ok(())
     }
 }

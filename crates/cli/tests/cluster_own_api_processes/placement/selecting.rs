@@ -12,7 +12,7 @@ use crate::placement::stage::{
 };
 
 #[test]
-fn a_balancing_placement_moves_when_another_one_selects_its_cluster() -> TestResult {
+fn a_balancing_placement_moves_when_another_placement_selects_its_cluster() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         ratio(cluster, "c1", 90).await?;

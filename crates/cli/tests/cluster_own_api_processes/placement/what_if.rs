@@ -55,7 +55,7 @@ fn explain_previews_the_selection_of_a_file_and_writes_nothing() -> TestResult {
         assert_eq!(forecast["series"].as_array().map(Vec::len), Some(2), "{forecast:#}");
         let after =
             [cluster.list(PLACEMENT, NAMESPACE).await?, cluster.list(DECISION, NAMESPACE).await?];
-        assert_eq!(after, before, "it has written something");
+        assert_eq!(after, before, "the command wrote to the cluster");
         // A finding has its position in the file.
         std::fs::write(&file, by_ratio("new", "3").replace("Exact", "Exactly"))?;
         let (code, text) =

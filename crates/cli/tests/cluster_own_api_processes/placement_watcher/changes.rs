@@ -125,7 +125,7 @@ impl Mirror {
         let now = Timestamp::now();
         let decided = PLACEMENTS.into_iter().map(|name| {
             let placement = self.objects.get("Placement", NAMESPACE, name);
-            let placement = placement.context("a placement is gone")?;
+            let placement = placement.context("a placement is missing")?;
             let schedule = schedule(&self.objects, placement, now);
             let schedule = schedule.map_err(|it| anyhow!("{it:?}"))?;
             Ok((name.to_owned(), schedule.decisions))
@@ -145,7 +145,7 @@ impl Mirror {
             }
             for it in &round {
                 let object = self.objects.get(it.kind_name, &it.namespace, &it.name);
-                let mut object = object.context("an object is gone")?.clone();
+                let mut object = object.context("an object is missing")?.clone();
                 merge(&mut object, &it.patch);
                 self.objects.put(object);
                 span = span.and(&self.span()?);
@@ -162,7 +162,7 @@ impl Mirror {
         let clusters = (0..CLUSTERS).map(|number| {
             let name = cluster_name(number);
             let cluster = self.objects.get("ManagedCluster", "", &name);
-            let is_away = !cluster.context("a cluster is gone")?["spec"]["taints"].is_null();
+            let is_away = !cluster.context("a cluster is missing")?["spec"]["taints"].is_null();
             let scores = self.objects.get("AddOnPlacementScore", &name, "default");
             let score = scores.map_or(Some(0), |it| it["status"]["scores"][0]["value"].as_i64());
             let score = score.context("a score is no number")?;
@@ -170,7 +170,7 @@ impl Mirror {
         });
         let fewest = PLACEMENTS.into_iter().map(|name| {
             let placement = self.objects.get("Placement", NAMESPACE, name);
-            let wanted = &placement.context("a placement is gone")?["spec"]["numberOfClusters"];
+            let wanted = &placement.context("a placement is missing")?["spec"]["numberOfClusters"];
             Ok((name.to_owned(), wanted.as_u64().unwrap_or(u64::MAX)))
         });
         Ok(Span {

@@ -194,7 +194,7 @@ impl<'a> Attacker<'a> {
             Fault::PodsTerminate => self.delete_some(1 + wave() / 8).await?,
             Fault::ACapIsLowered => {
                 let (app, unit) = (self.app(), self.random.usize(..UNITS.len()));
-                let caps = self.caps.get_mut(app).context("it has caps")?;
+                let caps = self.caps.get_mut(app).context("a policy without caps")?;
                 // Mostly to just above the current number of pods, so that the next bindings would exceed the cap.
                 let place = (app.to_owned(), UNITS[unit].to_owned());
                 let count = self.observer.replay().counts().get(&place).copied().unwrap_or(0);
@@ -291,7 +291,7 @@ async fn create_node(nodes: &Api<Node>, (number, unit): (usize, &&str)) -> TestR
 
 async fn create(pods: &Api<Pod>, pod: Value) -> Result<String> {
     let created = pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
-    created.metadata.name.context("it has a name")
+    created.metadata.name.context("an object without a name")
 }
 
 fn policy_of(app: &str, caps: [usize; 2]) -> Value {

@@ -28,7 +28,7 @@ fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         for pod in pods["items"].as_array().expect("a list") {
             let annotations = &pod["metadata"]["annotations"];
-            let node = pod["spec"]["nodeName"].as_str().expect("it is bound");
+            let node = pod["spec"]["nodeName"].as_str().expect("a bound pod");
             let is_best = node.starts_with(&scene.node("best"));
             let (unit, cost) = if is_best { ("best", "300") } else { ("worst", "200") };
             assert_eq!(annotations[UNIT], unit, "{pod}");

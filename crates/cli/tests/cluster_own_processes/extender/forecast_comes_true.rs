@@ -99,7 +99,7 @@ async fn prepare(scene: &Scene, all: &[ScheduledPolicy]) -> TestResult {
     scene.kubectl.run(&established).await?;
     for scheduled in all {
         scene.govern(&scheduled.policy).await?;
-        let replicas = scheduled.replicas.last().context("it has rules")?;
+        let replicas = scheduled.replicas.last().context("a policy without rules")?;
         scene.apply(&deployment(&scheduled.name, *replicas)).await?;
     }
     scene.check_export().await

@@ -128,7 +128,7 @@ impl Change {
             (PODS, false) => State::PodGone,
             (NODES, true) => State::Node(text(&object["metadata"]["labels"]["unit"])),
             (POLICIES, true) => State::Policy(Policy::read(object)),
-            _ => bail!("{path}: {name} is gone"),
+            _ => bail!("{path}: {name} is missing"),
         };
         Ok(Self { version, seen: Instant::now(), name, state })
     }

@@ -62,7 +62,7 @@ fn a_preemption_evicts_no_more_pods_than_a_unit_allows() -> TestResult {
         scene.check_stays("free", &["only"], &[4, 0]).await?;
         // An idle node is not reserved for the pods beyond the cap.
         let free = get(&scene.kubectl, &["pods", "-l", "app=free"]).await?;
-        let ended = free["items"][0]["metadata"]["name"].as_str().expect("four are left");
+        let ended = free["items"][0]["metadata"]["name"].as_str().expect("a bound pod");
         scene.kubectl.run(&["delete", "pod", ended, "--now"]).await?;
         scene.apply(&sized("late", "free", "900m", None)).await?;
         scene.await_spread("free", &["only"], &[4, 0]).await?;
@@ -73,7 +73,7 @@ fn a_preemption_evicts_no_more_pods_than_a_unit_allows() -> TestResult {
         assert!(waiting.clone().all(|pod| pod["status"]["nominatedNodeName"].is_null()));
 
         // A nomination for a full unit would reserve the capacity of the node.
-        let waiting = waiting.next().expect("four wait")["metadata"]["name"].as_str();
+        let waiting = waiting.next().expect("a pending pod")["metadata"]["name"].as_str();
         let waiting = waiting.expect("a name");
         let node = scene.node("only-0");
         let nominated = json!({"status": {"nominatedNodeName": node}}).to_string();

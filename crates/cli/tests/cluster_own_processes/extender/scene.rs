@@ -86,11 +86,11 @@ impl Scene {
     /// Applies a policy, and waits until the extender has observed the policy.
     pub(crate) async fn govern(&self, policy: &Value) -> TestResult {
         self.apply(policy).await?;
-        self.await_known(policy["metadata"]["name"].as_str().context("it has a name")?).await
+        self.await_observed(policy["metadata"]["name"].as_str().context("a policy without a name")?).await
     }
 
     /// Waits until the extender has observed the current version of a policy.
-    pub(crate) async fn await_known(&self, name: &str) -> TestResult {
+    pub(crate) async fn await_observed(&self, name: &str) -> TestResult {
         await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
             let actual = get(&self.kubectl, &["resourcepolicy", name]).await?;
             let observed = &actual["status"]["observedGeneration"];

@@ -127,8 +127,8 @@ fn a_fault_at_any_step_of_a_binding_exceeds_no_cap() -> TestResult {
         let static_pod = StaticPod::start(test, &scene).await?;
         all_kinds_of_pods_are_placed(&scene).await?;
         let pods = || Api::default_namespaced(test.client());
-        no_answer_to_a_binding_costs_a_cap(&static_pod, &scene, pods()).await?;
-        no_crash_costs_a_cap_and_pods_wait_for_the_extender(&static_pod, &scene, pods()).await?;
+        no_response_to_a_binding_exceeds_a_cap(&static_pod, &scene, pods()).await?;
+        no_crash_exceeds_a_cap_and_pods_wait_for_the_extender(&static_pod, &scene, pods()).await?;
         scene.check_export().await?;
         // The test has no machine on which to restore a static pod.
         drop(static_pod);
@@ -169,7 +169,7 @@ async fn all_kinds_of_pods_are_placed(scene: &Scene) -> TestResult {
 }
 
 /// Bindings that are applied but get an error as the response, and bindings that are not applied.
-async fn no_answer_to_a_binding_costs_a_cap(
+async fn no_response_to_a_binding_exceeds_a_cap(
     static_pod: &StaticPod,
     scene: &Scene,
     pods: Api<Pod>,
@@ -201,7 +201,7 @@ async fn no_answer_to_a_binding_costs_a_cap(
 }
 
 /// Kills the extender during a read of a pod, a binding in flight, and an applied binding without a response.
-async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
+async fn no_crash_exceeds_a_cap_and_pods_wait_for_the_extender(
     static_pod: &StaticPod,
     scene: &Scene,
     pods: Api<Pod>,

@@ -78,7 +78,7 @@ fn a_fast_clock_skips_no_boundary() -> TestResult {
         let begin = items.iter().position(|item| is_of(item, &first));
         // The scheduler also affects the units of pods, not the clock alone.
         let by_the_clock = |item: &&Value| item["policy"]["kind"] != "ResourcePolicy";
-        let items: Vec<_> = items[begin.context("it is foretold")?..]
+        let items: Vec<_> = items[begin.context("the list has no such action")?..]
             .iter()
             .filter(by_the_clock)
             .cloned()

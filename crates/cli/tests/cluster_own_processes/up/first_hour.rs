@@ -48,7 +48,7 @@ fn the_commands_of_the_first_hour_work_as_documented() -> TestResult {
 
 /// Starts a documented command in the repository, with the program under test.
 fn typed(user: &User, block: &str, called_by: &str) -> anyhow::Result<Program> {
-    let words = block.trim().strip_prefix(called_by).context("it is called like that")?;
+    let words = block.trim().strip_prefix(called_by).context("a block with another command")?;
     let words: Vec<String> = words
         .split_whitespace()
         .map(|word| match Path::new(ROOT).join(word) {

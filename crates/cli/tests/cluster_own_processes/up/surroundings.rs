@@ -18,10 +18,10 @@ use crate::up::{SHOP, User, await_replicas};
 /// Gives the program a data disk of this size that no other process can access: `unshare` needs no permissions for
 /// that. After the program has ended because of the full disk, the space is freed, and the program runs again.
 const WITH_A_DISK: &str = r#"mount -t tmpfs -o size="$1" none "$2" || exit
-data="$2"; shift 2; "$@"; code=$?; echo "it has ended with $code"
+data="$2"; shift 2; "$@"; code=$?; echo "up has ended with $code"
 [ -f "$data/filler" ] || exit $code
 rm "$data/filler"; exec "$@""#;
-const ENDED: &str = "it has ended with";
+const ENDED: &str = "up has ended with";
 
 #[test]
 fn a_full_disk_is_reported_before_anything_starts() -> TestResult {
@@ -44,7 +44,7 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
         let up = on_a_disk(&user, "400m")?;
         up.await_log("Everything runs").await?;
         // The disk in the program's mount namespace.
-        let seen = format!("/proc/{}/root", up.id().context("it runs")?);
+        let seen = format!("/proc/{}/root", up.id().context("up does not run")?);
         let data = Path::new(&seen).join(user.data().strip_prefix("/")?);
         let notes = notes_on(&data, &user)?;
         let filler = data.join("filler");
@@ -65,7 +65,7 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
         up.await_log("data is full").await?;
         up.await_log(&format!("{ENDED} 2")).await?;
 
-        let again = await_condition("it to run again", PATIENCE, async || {
+        let again = await_condition("up to run again", PATIENCE, async || {
             let log = up.log()?;
             let (_, after) = log.split_once(ENDED).unwrap_or_default();
             Ok(Observation::from_bool(after.contains("Everything runs"), after))
@@ -85,7 +85,7 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
 fn autoscalers_query_a_prometheus_on_the_path() -> TestResult {
     on_this_machine(async {
         let prometheus = tokio::task::spawn_blocking(provide_prometheus).await??;
-        let folder = prometheus.parent().context("it is in a directory")?;
+        let folder = prometheus.parent().context("the program is not in a directory")?;
         let own = std::env::var_os("PATH").unwrap_or_default();
         let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&own));
         let path = std::env::join_paths(all)?;

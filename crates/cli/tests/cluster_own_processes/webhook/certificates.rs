@@ -14,7 +14,7 @@ const SECRET: [&str; 4] = ["-n", "almanac-system", "secret", "almanac-webhook"];
 
 async fn kept(desk: &Desk<'_>, key: &str) -> anyhow::Result<String> {
     let secret = get(&desk.kubectl, &SECRET).await?;
-    Ok(secret["data"][key].as_str().context("it is not kept")?.to_owned())
+    Ok(secret["data"][key].as_str().context("the Secret lacks the key")?.to_owned())
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn an_administrator_can_copy_the_ca_instead_of_granting_a_permission() -> TestRe
         let applied = desk.apply(&cron("wrong", "0 0 * *")).await?;
         assert!(
             applied.is_done,
-            "it is trusted before its authority was copied: {}",
+            "the certificate is trusted before its CA was copied: {}",
             applied.stderr
         );
         let blocks = shell_blocks(RESTRICTED.0, RESTRICTED.1)?;

@@ -81,7 +81,7 @@ async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Re
 }
 
 #[test]
-fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult {
+fn binding_a_set_requires_permission_also_while_the_webhook_is_down() -> TestResult {
     let withheld = "mutatingwebhookconfigurations";
     let change = async |_: &OwnTest, kubectl: &Kubectl| {
         let resource = "/rules/8/resources/1";

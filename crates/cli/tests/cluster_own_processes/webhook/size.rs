@@ -22,7 +22,7 @@ const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml"
 /// A size below the limit of an API server and etcd, which is 1.5 MiB.
 const LARGE: usize = 1_400_000;
 
-async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
+async fn a_large_object_gets_a_response(desk: &Desk<'_>) -> TestResult {
     let values: Vec<String> =
         (0..LARGE / 26).map(|number| format!("a-value-of-a-label-{number}")).collect();
     let selector = json!({
@@ -37,7 +37,7 @@ async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
 }
 
 /// Objects of a user that would exceed the memory of a process, if the process parsed and compiled all their content.
-async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
+async fn hostile_objects_get_a_response_within_the_memory_of_the_manifest(
     desk: &Desk<'_>,
 ) -> TestResult {
     let anchors = (0..120).map(|level| format!("[&a{level} ")).collect::<Vec<_>>().concat();
@@ -78,7 +78,7 @@ async fn counted(desk: &Desk<'_>) -> anyhow::Result<(u64, u64, String)> {
         let line = text.lines().find_map(|line| line.strip_prefix(start));
         line.context("no such metric")?.trim().parse::<f64>().context("no number")
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they are counts")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the values are counts")]
     let count = |start: &str| Ok::<_, anyhow::Error>(value(start)? as u64);
     let within = count("almanac_webhook_review_seconds_bucket{le=\"0.01\"}")?;
     let lines = text.lines().filter(|it| it.starts_with("almanac_webhook_review_seconds_bucket"));
@@ -116,8 +116,8 @@ fn many_large_objects_all_get_a_response() -> TestResult {
     let count = trials::size(POLICIES, 200_usize, 2_000);
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
-        a_large_object_is_answered(desk).await?;
-        hostile_objects_are_answered_within_the_memory_of_the_manifest(desk).await?;
+        a_large_object_gets_a_response(desk).await?;
+        hostile_objects_get_a_response_within_the_memory_of_the_manifest(desk).await?;
         let many = json!({"apiVersion": "v1", "kind": "List", "items":
             (0..count).map(|number| cron(&format!("web-{number}"), "0 8 * * *")).collect::<Vec<_>>()});
         let file = desk.write(&many)?;

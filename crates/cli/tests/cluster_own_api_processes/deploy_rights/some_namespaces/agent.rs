@@ -73,7 +73,7 @@ pub(super) async fn sets_the_levels_of_listed_pods(
     let roles =
         [(SHOP, NAME), (NAMESPACE, "almanac-agent-config"), (NAMESPACE, "almanac-agent-lease")];
     let listed = [SHOP, WAREHOUSE, NAMESPACE];
-    uses_what_it_may((test, kubectl), ACCOUNT, &listed, &roles).await?;
+    uses_only_its_permissions((test, kubectl), ACCOUNT, &listed, &roles).await?;
     create_victim(kubectl, (SHOP, "victim"), ("worker", "volcano.sh/qos-level")).await?;
     ensure_powerless(&account.client()?, (SHOP, "victim"), "volcano.sh/qos-level", REFUSAL).await
 }

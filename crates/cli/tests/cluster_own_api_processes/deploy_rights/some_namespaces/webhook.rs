@@ -133,5 +133,5 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
     stop(webhook).await?;
     let listed = [SHOP, WAREHOUSE, NAMESPACE];
     let roles = [(SHOP, NAME), (NAMESPACE, "almanac-webhook-certificate")];
-    uses_what_it_may((test, kubectl), ACCOUNT, &listed, &roles).await
+    uses_only_its_permissions((test, kubectl), ACCOUNT, &listed, &roles).await
 }
