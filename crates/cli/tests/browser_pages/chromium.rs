@@ -78,9 +78,9 @@ impl Page {
              return it; }})()"
         );
         let request = json!({ "expression": settled, "awaitPromise": true, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", &request);
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
-        answer["result"]["value"].clone()
+        let response = self.call("Runtime.evaluate", &request);
+        assert!(response["exceptionDetails"].is_null(), "{expression}: {response}");
+        response["result"]["value"].clone()
     }
 
     /// Sets the color scheme that the user prefers.
@@ -189,13 +189,13 @@ impl Page {
 
     /// Runs a script in addition to those of the page, even if its policy forbids scripts.
     pub(crate) fn run(&mut self, script: &str) {
-        let answer = self.call("Runtime.evaluate", &json!({ "expression": script }));
-        assert!(answer["exceptionDetails"].is_null(), "{answer}");
+        let response = self.call("Runtime.evaluate", &json!({ "expression": script }));
+        assert!(response["exceptionDetails"].is_null(), "{response}");
     }
 
     pub(crate) fn screenshot(&mut self, path: &Path) {
-        let answer = self.call("Page.captureScreenshot", &json!({ "format": "png" }));
-        let picture = from_base64(answer["data"].as_str().unwrap());
+        let response = self.call("Page.captureScreenshot", &json!({ "format": "png" }));
+        let picture = from_base64(response["data"].as_str().unwrap());
         fs::write(path, picture).unwrap();
     }
 

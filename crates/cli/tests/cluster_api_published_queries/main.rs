@@ -56,14 +56,14 @@ fn serve() -> anyhow::Result<String> {
     let body: String = series.collect();
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close\r\n";
-    let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let response = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?.to_string();
     thread::spawn(move || {
         for mut connection in listener.incoming().flatten() {
             let mut request = [0; 4096];
             let _ = connection.read(&mut request);
-            let _ = connection.write_all(answer.as_bytes());
+            let _ = connection.write_all(response.as_bytes());
         }
     });
     Ok(address)
@@ -122,7 +122,7 @@ fn expression(random: &mut Rng, operators: [&str; 5], depth: u32) -> String {
 }
 
 /// The result of Almanac.
-fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, SampleProblem>> {
+fn result_of(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, SampleProblem>> {
     let checked = checked(query);
     let Some(Slim::MetricScaling(object)) = checked.slim else { panic!("{query}") };
     let policy = object.policy.with_context(|| format!("{query}: {:?}", checked.findings))?;
@@ -139,11 +139,11 @@ async fn a_query_over_published_numbers_has_the_result_of_prometheus() -> TestRe
     let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
     let (mut random, world) = (Rng::with_seed(seed), world());
-    let mut answered = 0;
+    let mut numbers = 0;
     for _ in 0..EXPRESSIONS {
         let operators = random.choice(OPERATORS).unwrap();
         let query = expression(&mut random, operators, 3);
-        let own = answer(&query, &world)?;
+        let own = result_of(&query, &world)?;
         let series = prometheus.count_series(&query).await?;
         match &own {
             Err(SampleProblem::NoSample) => ensure!(series == 0, "{query} yields {series} series"),
@@ -151,16 +151,16 @@ async fn a_query_over_published_numbers_has_the_result_of_prometheus() -> TestRe
                 ensure!(usize::try_from(*count)? == series, "{query} yields {series}, not {count}");
             }
             Ok(_) | Err(_) => {
-                let theirs = prometheus.query(&query).await?.context("it yields nothing")?;
+                let theirs = prometheus.query(&query).await?.context("the query yields nothing")?;
                 let is_same = match &own {
                     Ok(own) => agree(own.get(), theirs),
                     Err(problem) => *problem == SampleProblem::NotFinite && !theirs.is_finite(),
                 };
                 ensure!(is_same, "seed {seed}: {query} is {theirs}, not {own:?}");
-                answered += usize::from(own.is_ok());
+                numbers += usize::from(own.is_ok());
             }
         }
     }
-    ensure!(answered > EXPRESSIONS / 10, "only {answered} yield a number");
+    ensure!(numbers > EXPRESSIONS / 10, "only {numbers} yield a number");
     Ok(())
 }

@@ -185,7 +185,10 @@ fn assert_requests_are_minimal(requests: &[AuditedRequest], installation: &Insta
 }
 
 /// With the token of an agent, only the annotations of levels can be changed.
-async fn a_stolen_token_can_change_only_level_annotations(test: &OwnTest, installation: &Installation) -> TestResult {
+async fn a_stolen_token_can_change_only_level_annotations(
+    test: &OwnTest,
+    installation: &Installation,
+) -> TestResult {
     let account =
         test.service_account_on_node((installation.name, installation.name), "worker").await?;
     let client = account.client()?;
@@ -216,8 +219,8 @@ async fn a_stolen_token_can_change_only_level_annotations(test: &OwnTest, instal
     }
     // A token that was not created for a pod names no node, and outlives the pods.
     let unbound = test.service_account(installation.name, installation.name).await?.client()?;
-    let answer = annotate(&unbound, ("default", "elsewhere"), &level).await;
-    let refusal = answer.err().context("a token without a pod could change a level")?;
+    let response = annotate(&unbound, ("default", "elsewhere"), &level).await;
+    let refusal = response.err().context("a token without a pod could change a level")?;
     ensure!(refusal.contains("an agent may only use the token of its pod"), "{refusal}");
     ensure_others_may(&test.client(), VICTIM).await
 }

@@ -251,7 +251,7 @@ async fn unlisted_permissions_are_denied(kubectl: &Kubectl) -> TestResult {
     let may = async |what: &[&str]| {
         let question = ["auth", "can-i", "--as", ACCOUNT];
         let arguments: Vec<&str> = question.iter().chain(what).copied().collect();
-        kubectl.run(&arguments).await.is_ok_and(|answer| answer.trim() == "yes")
+        kubectl.run(&arguments).await.is_ok_and(|output| output.trim() == "yes")
     };
     for granted in [
         &["list", "deployments.apps", "-A"][..],
@@ -302,8 +302,7 @@ fn a_custom_kind_is_scaled_with_the_documented_permissions_and_another_reports_w
         prepare(&kubectl).await?;
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
         let document = std::fs::read_to_string(format!("{ROOT}/docs/controller.md"))?;
-        let rights =
-            yaml_after(&document, "Scale your own kinds").context("no rights in there")?;
+        let rights = yaml_after(&document, "Scale your own kinds").context("no rights in there")?;
         kubectl.run_with_input(&["apply", "-f", "-"], rights).await?;
         let setting = json!({"targetReplicas": 4});
         let mut all = Vec::new();

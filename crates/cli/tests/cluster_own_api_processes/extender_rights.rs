@@ -95,7 +95,11 @@ async fn a_status_changes_no_other_field(client: &Client) -> TestResult {
     Ok(())
 }
 
-async fn can_change_only_its_annotations(test: &OwnTest, manifest: &str, client: Client) -> TestResult {
+async fn can_change_only_its_annotations(
+    test: &OwnTest,
+    manifest: &str,
+    client: Client,
+) -> TestResult {
     let kubectl = test.kubectl().await?;
     create_victim(&kubectl, VICTIM, ("worker", SCHEDULABLE_AT)).await?;
     ensure_powerless(&client, VICTIM, SCHEDULABLE_AT, REFUSAL)

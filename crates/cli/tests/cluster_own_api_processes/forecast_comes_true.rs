@@ -147,7 +147,8 @@ fn a_cluster_follows_its_forecast_minute_by_minute() -> TestResult {
         prepare(cluster).await?;
         let report = forecast(cluster.kubeconfig()).await?;
         assert_eq!(report["series"].as_array().map(Vec::len), Some(5), "{report:#}");
-        let from: Timestamp = report["from"].as_str().context("the report has no start")?.parse()?;
+        let from: Timestamp =
+            report["from"].as_str().context("the report has no start")?.parse()?;
         let first = from.as_second().div_euclid(60) + 1;
         for minute in (first..first + MINUTES).map(|minute| Timestamp::from_second(minute * 60)) {
             let minute = minute?;

@@ -113,7 +113,10 @@ impl Elected {
         self.await_holder(cluster, &[next]).await?;
         let took = ended.elapsed();
         // The Lease of a killed leader, renewed at most 2 s earlier, lasts longer.
-        ensure!(took < Duration::from_secs(12), "the wait was as long as for a killed leader: {took:?}");
+        ensure!(
+            took < Duration::from_secs(12),
+            "the wait was as long as for a killed leader: {took:?}"
+        );
         self.await_leading(other, true).await?;
         other.stop().await
     }

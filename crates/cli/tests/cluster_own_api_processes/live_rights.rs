@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, permit, prepare, stderr, stdout};
+use crate::live::{PRESENT, ROLLOUT, almanac, apply, output_of, permit, prepare, stderr, stdout};
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
     on_own_control_plane,
@@ -72,13 +72,13 @@ fn read_permission_suffices_and_unreadable_objects_are_reported() -> TestResult 
             rule("batch", &["cronjobs"], &["list"]),
         ]);
         permit(&kubectl, HERE, &all).await?;
-        let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;
-        await_answer(&reader, &by_admin).await
+        let by_admin = output_of(&test.plane.kubeconfig(), &QUESTION).await?;
+        await_output(&reader, &by_admin).await
     })
 }
 
 /// Waits for an output: permissions take effect after a delay.
-async fn await_answer(reader: &Path, expected: &str) -> TestResult {
+async fn await_output(reader: &Path, expected: &str) -> TestResult {
     await_condition("the reader sees what the administrator sees", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
         let same = stdout(&output) == expected && output.stderr.is_empty();
@@ -209,8 +209,8 @@ fn pods_and_nodes_are_read_only_if_policies_use_them() -> TestResult {
         permit(&kubectl, ("ClusterRole", "default"), &nodes).await?;
         await_assumptions(&reader, &[]).await?;
         let explain = ["explain", "pod/batch", "--at", PRESENT];
-        let report = answer(&reader, &explain).await?;
-        assert_eq!(report, answer(&test.plane.kubeconfig(), &explain).await?);
+        let report = output_of(&reader, &explain).await?;
+        assert_eq!(report, output_of(&test.plane.kubeconfig(), &explain).await?);
         assert!(report.contains("there are no policies"), "{report}");
         Ok(())
     })

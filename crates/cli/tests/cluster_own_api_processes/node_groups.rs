@@ -242,7 +242,14 @@ fn an_exempt_or_stopped_group_keeps_its_nodes() -> TestResult {
             resize(cluster, "pool", replicas).await?;
             let seen =
                 |it: &Value| it["status"]["observedGeneration"] == it["metadata"]["generation"];
-            cluster.await_object(NODE_GROUP, (NAMESPACE, "pool"), "the controller to observe the group", seen).await?;
+            cluster
+                .await_object(
+                    NODE_GROUP,
+                    (NAMESPACE, "pool"),
+                    "the controller to observe the group",
+                    seen,
+                )
+                .await?;
             await_held(cluster, reason).await?;
             assert_eq!(node_writes(cluster).await?.len(), before);
             cluster.kubectl(&[what, &[ends]].concat()).await?;

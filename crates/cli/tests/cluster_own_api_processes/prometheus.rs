@@ -98,8 +98,8 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
     await_condition("a call to be passed on", PATIENCE, async || {
         let call = ServerRequest { path: "/filter".to_owned(), body: request.into(), token: None };
         let address = format!("127.0.0.1:{}", port.number());
-        let answer = forwarder.forward(&address, call, PATIENCE).await?;
-        Ok(Observation::from_bool(answer.status == 200, format!("{answer:?}")))
+        let response = forwarder.forward(&address, call, PATIENCE).await?;
+        Ok(Observation::from_bool(response.status == 200, format!("{response:?}")))
     })
     .await?;
     Ok([deciding, standby])

@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn a_moved_clock_continues_from_its_last_instant() {
         let dir = tempfile::tempdir().expect("create a directory");
-        let clock = started_clock(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
+        let clock =
+            started_clock(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
         clock.stop(at("2026-03-02T12:01:00Z")).expect("written");
         let clock = started_clock(dir.path(), None, 1, "2026-03-05T07:00:00Z");
         let clock_time = clock.setting().shown_at(at("2026-03-05T07:00:10Z"));
@@ -200,7 +201,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("create a directory");
         let file = dir.path().join(FILE);
         let stored_time = || read(&file).map(|stored| stored.map(|it| it.shown));
-        let clock = PersistedClock::start(dir.path(), None, 6000, Timestamp::now()).expect("set the clock");
+        let clock =
+            PersistedClock::start(dir.path(), None, 6000, Timestamp::now()).expect("set the clock");
         let first = stored_time().expect("a readable file");
         let progress = await_condition("the clock to be written again", PATIENCE, async || {
             Ok(Observation::from_bool(stored_time()? > first, "the clock is unchanged"))

@@ -16,17 +16,17 @@ use crate::agent::test_namespace::{INSIDE, OPENS, POD, TestNamespace, daily, ear
 
 /// The failures of the first request for the pod of this name.
 fn faults() -> Vec<(&'static str, Fault)> {
-    let answer = |code| Fault::respond(InjectedResponse::with(code));
+    let fault_with = |code| Fault::respond(InjectedResponse::with(code));
     let too_many =
         InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(1));
     vec![
         ("refused", Fault::refuse()),
-        ("conflict", answer(StatusCode::CONFLICT)),
-        ("internal", answer(StatusCode::INTERNAL_SERVER_ERROR)),
-        ("unavailable", answer(StatusCode::SERVICE_UNAVAILABLE)),
+        ("conflict", fault_with(StatusCode::CONFLICT)),
+        ("internal", fault_with(StatusCode::INTERNAL_SERVER_ERROR)),
+        ("unavailable", fault_with(StatusCode::SERVICE_UNAVAILABLE)),
         ("too-many", Fault::respond(too_many)),
-        ("timeout", answer(StatusCode::GATEWAY_TIMEOUT)),
-        ("forbidden", answer(StatusCode::FORBIDDEN)),
+        ("timeout", fault_with(StatusCode::GATEWAY_TIMEOUT)),
+        ("forbidden", fault_with(StatusCode::FORBIDDEN)),
         (
             "page",
             Fault::respond(InjectedResponse::page(StatusCode::BAD_GATEWAY, "<html>502</html>")),
@@ -188,7 +188,10 @@ fn a_pod_that_the_api_server_rejects_delays_no_other_and_is_reported() -> TestRe
         test_namespace.await_pods(&[("full", under("night", "-1", "1"))]).await?;
         await_condition("all to be well", PATIENCE, async || {
             let log = agent.program.log()?;
-            Ok(Observation::from_bool(log.contains("no failed pod write remains"), "a failed pod write remains"))
+            Ok(Observation::from_bool(
+                log.contains("no failed pod write remains"),
+                "a failed pod write remains",
+            ))
         })
         .await?;
         agent.stop().await

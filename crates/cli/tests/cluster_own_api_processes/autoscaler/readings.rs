@@ -25,13 +25,13 @@ impl Readings {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let body = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let length = body.len();
-                let answer = format!(
+                let response = format!(
                     "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n\
                      Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
                 );
                 tokio::spawn(async move {
                     let _ = stream.read(&mut [0; 4096]).await;
-                    let _ = stream.write_all(answer.as_bytes()).await;
+                    let _ = stream.write_all(response.as_bytes()).await;
                 });
             }
         });

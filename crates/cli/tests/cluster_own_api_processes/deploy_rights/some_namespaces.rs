@@ -110,7 +110,10 @@ async fn stop(program: Program) -> TestResult {
     Ok(())
 }
 
-async fn the_controllers_reconcile_the_listed_namespaces(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn the_controllers_reconcile_the_listed_namespaces(
+    test: &OwnTest,
+    kubectl: &Kubectl,
+) -> TestResult {
     run_section(test, kubectl, (PAGE, "Install it")).await?;
     grant(kubectl, HARBOR).await?;
     create_everything(kubectl).await?;

@@ -163,7 +163,9 @@ fn a_restored_etcd_does_not_hide_edits() -> TestResult {
         let rules = json!([{"name": "up", "schedule": "0 10 * * *", "targetReplicas": AFTER}]);
         cluster.patch(CRON, cluster.home(), "shop", &json!({"spec": {"rules": rules}})).await?;
         let is_noticed = |status: &Value| status["nextExecutionTime"] == "2026-11-26T10:00:00Z";
-        cluster.await_status(cluster.home(), "shop", "to describe the edited policy", is_noticed).await?;
+        cluster
+            .await_status(cluster.home(), "shop", "to describe the edited policy", is_noticed)
+            .await?;
         replica.controller.program.check_running()
     })
 }

@@ -215,8 +215,7 @@ async fn with_clock(cluster: &Cluster, at: Timestamp) -> Result<Controller> {
 }
 
 #[test]
-fn a_lagging_clock_and_a_clock_far_ahead_neither_repeat_nor_silence_a_firing()
--> TestResult {
+fn a_lagging_clock_and_a_clock_far_ahead_neither_repeat_nor_silence_a_firing() -> TestResult {
     in_namespace(async |cluster| {
         let firing: Timestamp = FIRING.parse()?;
         prepare(cluster, "shop", None).await?;
@@ -232,7 +231,10 @@ fn a_lagging_clock_and_a_clock_far_ahead_neither_repeat_nor_silence_a_firing()
         with_clock(cluster, firing + SignedDuration::from_hours(400 * 24 + 1)).await?;
         let policy = cluster.get(CRON, cluster.home(), "shop").await?;
         let target = cluster.get(DEPLOYMENT, cluster.home(), "shop").await?;
-        ensure!(target["metadata"]["generation"] == 2, "the target was scaled for a skipped firing");
+        ensure!(
+            target["metadata"]["generation"] == 2,
+            "the target was scaled for a skipped firing"
+        );
         let failures = policy["status"]["executionHistories"][0]["failedExecutions"].as_array();
         ensure!(failures.map_or(0, Vec::len) <= 3, "{:#}", policy["status"]);
 

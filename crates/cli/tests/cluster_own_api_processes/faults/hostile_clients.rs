@@ -61,7 +61,7 @@ fn an_attack_on_the_listener_delays_no_firing() -> TestResult {
         }
         await_record(cluster, "shop").await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
-        await_condition("a probe to be answered during the siege", PATIENCE, async || {
+        await_condition("a response to a probe during the siege", PATIENCE, async || {
             Ok(match program.get("/healthz").await {
                 Ok((status, body)) => Observation::from_bool(status == 200, body),
                 Err(error) => Observation::NotYet(format!("{error:#}")),

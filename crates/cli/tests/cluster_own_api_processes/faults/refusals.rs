@@ -19,7 +19,7 @@ use crate::faults::replica::{
 /// seven.
 const THREE_ATTEMPTS: u32 = 6;
 
-fn answer(code: StatusCode) -> Fault {
+fn fault_with(code: StatusCode) -> Fault {
     Fault::respond(InjectedResponse::with(code))
 }
 
@@ -29,7 +29,7 @@ fn a_firing_rejected_until_its_deadline_is_abandoned_and_reported() -> TestResul
         prepare(cluster, "refused", Some(THREE_ATTEMPTS)).await?;
         let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_armed(cluster, "refused").await?;
-        let broken = answer(StatusCode::INTERNAL_SERVER_ERROR).always();
+        let broken = fault_with(StatusCode::INTERNAL_SERVER_ERROR).always();
         let refusing = replica.spoil_scaling("refused", broken);
         let record = await_record(cluster, "refused").await?;
         let message = record.failure()?;

@@ -84,7 +84,10 @@ fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
         ensure!(stopped.len() >= POLICIES - sent, "only {stopped:?} were stopped, {sent} sent");
         ensure!(!stopped.is_empty(), "all writes were sent before the stop");
         ensure!(scalings(cluster).await? <= sent, "a stopped process wrote");
-        ensure!(first.controller.scrape("karpenter_").await?.is_empty(), "a stopped process publishes numbers");
+        ensure!(
+            first.controller.scrape("karpenter_").await?.is_empty(),
+            "a stopped process publishes numbers"
+        );
         first.controller.program.await_ready().await?;
         await_stop_report(cluster, &stopped[0]).await?;
 

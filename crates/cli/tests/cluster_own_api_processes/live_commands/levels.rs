@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::live::{PRESENT, almanac, answer, apply, ask_both, stderr, stdout};
+use crate::live::{PRESENT, almanac, apply, ask_both, output_of, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use serde_json::{Value, json};
 
@@ -82,21 +82,21 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
         for scope in [&["-n", "shop"][..], &["-n", "default"], &["-A"]] {
-            assert_same_answers(test, &kubectl, scope).await?;
+            assert_same_output(test, &kubectl, scope).await?;
         }
         let kubeconfig = test.plane.kubeconfig();
         let forecast = ["forecast", "--from", PRESENT, "--for", "1d", "-n", "shop"];
-        let report = answer(&kubeconfig, &forecast).await?;
+        let report = output_of(&kubeconfig, &forecast).await?;
         assert!(report.contains("510 pods of app=batch in shop qosLevel"), "{report}");
         // A name selects the source if no flag does. With quiet output, a list has no notes about policies.
         let explain = |name| ["explain", name, "--at", PRESENT];
-        let report = answer(&kubeconfig, &explain("po/shop/batch-007")).await?;
+        let report = output_of(&kubeconfig, &explain("po/shop/batch-007")).await?;
         assert!(report.contains("qosLevel of Pod shop/batch-007 is -1, since"), "{report}");
-        let report = answer(&kubeconfig, &explain("pods/shop/quiet")).await?;
+        let report = output_of(&kubeconfig, &explain("pods/shop/quiet")).await?;
         assert!(report.contains("there are no policies"), "{report}");
-        let report = answer(&kubeconfig, &explain("pod/shop/left-behind")).await?;
+        let report = output_of(&kubeconfig, &explain("pod/shop/left-behind")).await?;
         assert!(report.contains("qosLevel of Pod shop/left-behind is 2"), "{report}");
-        let report = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
+        let report = output_of(&kubeconfig, &explain("pod/shop/ours")).await?;
         assert!(report.contains("the pod is unchanged"), "{report}");
         an_exempt_config_map_is_not_applied(&kubectl, &kubeconfig).await?;
         without_a_config_map_no_level_is_printed(&kubectl, &kubeconfig).await
@@ -104,7 +104,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
 }
 
 /// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
-async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) -> TestResult {
+async fn assert_same_output(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) -> TestResult {
     let files = ["levels.yaml", "pods.yaml"].map(|name| test.plane.folder().join(name));
     let levels = ["get", "configmaps", "-n", "volcano-system", "-o", "yaml"];
     let pods = [&["get", "pods,nodes", "-o", "yaml"], scope].concat();
@@ -132,7 +132,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) 
 async fn an_exempt_config_map_is_not_applied(kubectl: &Kubectl, kubeconfig: &Path) -> TestResult {
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore=true"]).await?;
     let forecast = ["forecast", "--from", PRESENT, "-n", "shop", "-o", "json"];
-    let report: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
+    let report: Value = serde_json::from_str(&output_of(kubeconfig, &forecast).await?)?;
     assert_eq!(report["series"], json!([]));
     let why = report["assumptions"][0].as_str().unwrap_or_default();
     assert!(why.contains("volcano-agent-config is not applied"), "{report:#}");

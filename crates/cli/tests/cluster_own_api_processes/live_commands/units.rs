@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::live::{
-    PRESENT, ROOT, almanac, answer, ask_both, await_definitions, permit, stderr, stdout,
+    PRESENT, ROOT, almanac, ask_both, await_definitions, output_of, permit, stderr, stdout,
 };
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
@@ -70,19 +70,19 @@ fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
-        assert_same_answers(test, &kubectl).await?;
+        assert_same_output(test, &kubectl).await?;
         let kubeconfig = test.plane.kubeconfig();
         let explain = |name| ["explain", name, "--at", PRESENT];
-        let output = answer(&kubeconfig, &explain("pod/default/one")).await?;
+        let output = output_of(&kubeconfig, &explain("pod/default/one")).await?;
         assert!(output.contains("the pod is on node r1, in unit \"reserved\""), "{output}");
-        let output = answer(&kubeconfig, &explain("pod/default/waits")).await?;
+        let output = output_of(&kubeconfig, &explain("pod/default/waits")).await?;
         assert!(output.contains("no node of unit \"reserved\" has room for it"), "{output}");
         missing_permissions_are_reported(test, &kubectl).await
     })
 }
 
 /// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
-async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn assert_same_output(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let files = ["policies.yaml", "fleet.yaml"].map(|name| test.plane.folder().join(name));
     fs::write(&files[0], kubectl.run(&["get", EXPORTED, "-o", "yaml", "-n", "default"]).await?)?;
     fs::write(&files[1], kubectl.run(&["get", "pods,nodes", "-o", "yaml", "-A"]).await?)?;

@@ -67,7 +67,7 @@ async fn set_replicas(cluster: &Cluster, count: u32) -> TestResult {
 }
 
 /// The values that the first rule sets, one for each printed result.
-fn answers(program: &Program) -> anyhow::Result<Vec<Value>> {
+fn printed_values(program: &Program) -> anyhow::Result<Vec<Value>> {
     let log = program.log()?;
     let lines = log.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
     Ok(lines.iter().map(|it| it["items"][0]["to"].clone()).collect())
@@ -90,7 +90,7 @@ fn output_is_printed_again_only_when_objects_change() -> TestResult {
             text.await_log(&count.to_string()).await?;
             forecast.await_log(&count.to_string()).await?;
         }
-        assert_eq!(answers(&next)?, [json!(1111), json!(2222), json!(3333)]);
+        assert_eq!(printed_values(&next)?, [json!(1111), json!(2222), json!(3333)]);
         assert_eq!(text.log()?.matches("\n--- ").count(), 2, "{}", text.log()?);
         let ended = next.interrupt().await?;
         assert_eq!(ended.signal(), Some(2), "as a shell expects of Ctrl-C: {ended:?}");
@@ -105,8 +105,8 @@ fn output_is_printed_again_once_the_first_event_has_passed() -> TestResult {
         await_condition("two events in a row", PATIENCE, async || {
             let log = next.log()?;
             let at = log.lines().filter_map(|line| {
-                let answer: Value = serde_json::from_str(line).ok()?;
-                Some(answer["items"][0]["at"].as_str()?.to_owned())
+                let result: Value = serde_json::from_str(line).ok()?;
+                Some(result["items"][0]["at"].as_str()?.to_owned())
             });
             let at: Vec<String> = at.collect();
             ensure!(at.is_sorted(), "{at:?}");

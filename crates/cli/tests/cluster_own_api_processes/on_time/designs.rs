@@ -113,7 +113,8 @@ async fn firings_are_recorded_in_statuses_and_events(cluster: &Cluster) -> TestR
         ),
     ] {
         let has_fired = |status: &Value| status["lastExecutionTime"].is_string();
-        let status = cluster.await_status(namespace, NAME, "the rule to have fired", has_fired).await?;
+        let status =
+            cluster.await_status(namespace, NAME, "the rule to have fired", has_fired).await?;
         let fired = fired_once(BOUNDARY, &json!({applied: 1000}), "2026-12-01T08:30:00Z");
         assert_eq!(history(&status, "Scale-Up")?, fired, "{namespace}");
         assert_eq!(history(&status, "Scale-Down")?, json!({"nextExecutionTime": ELEVEN}));

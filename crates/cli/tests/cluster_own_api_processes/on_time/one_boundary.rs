@@ -236,7 +236,11 @@ fn an_edited_rule_keeps_its_history_and_does_not_fire_for_the_past() -> TestResu
         // Back to the original schedule; the rule has already fired for this minute.
         let status = edit(cluster, "edited", &json!({"rules": [daily("morning", 4)]})).await?;
         assert_eq!(history(&status, "morning")?, morning());
-        assert_eq!(numbers(cluster, DEPLOYMENT, "edited").await?[0], 2, "the manual value was overwritten");
+        assert_eq!(
+            numbers(cluster, DEPLOYMENT, "edited").await?[0],
+            2,
+            "the manual value was overwritten"
+        );
         Ok(())
     })
 }

@@ -23,13 +23,13 @@ pub(crate) async fn call(
 }
 
 /// The response of a successful request, as JSON.
-fn json_of(answer: &ServerResponse) -> anyhow::Result<Value> {
-    anyhow::ensure!(answer.status == 200, "{answer:?}");
-    serde_json::from_slice(&answer.body).context("no JSON")
+fn json_of(response: &ServerResponse) -> anyhow::Result<Value> {
+    anyhow::ensure!(response.status == 200, "{response:?}");
+    serde_json::from_slice(&response.body).context("no JSON")
 }
 
-fn text_of(answer: &ServerResponse) -> String {
-    String::from_utf8_lossy(&answer.body).trim().to_owned()
+fn text_of(response: &ServerResponse) -> String {
+    String::from_utf8_lossy(&response.body).trim().to_owned()
 }
 
 #[test]
@@ -58,9 +58,12 @@ fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
             ("/bind", r#"{"PodName":"x"}"#, 400, "PodNamespace is missing"),
             ("/version", "{}", 404, "try /filter, /prioritize, /preempt or /bind"),
         ] {
-            let answer = call(port, path, body, None).await?;
-            let text = text_of(&answer);
-            assert!(answer.status == status && text.contains(words), "{path} {body}: {answer:?}");
+            let response = call(port, path, body, None).await?;
+            let text = text_of(&response);
+            assert!(
+                response.status == status && text.contains(words),
+                "{path} {body}: {response:?}"
+            );
         }
         let deep = "[".repeat(200_000);
         assert_eq!(call(port, "/filter", &deep, None).await?.status, 400);
@@ -125,8 +128,11 @@ fn only_replicas_may_forward_requests() -> TestResult {
             (Some(for_the_api.trim()), 403, "the token does not belong to a replica"),
             (Some(&*ours), 200, "the pod default/y is gone"),
         ] {
-            let answer = call(port, "/filter", request, token).await?;
-            assert!(answer.status == status && text_of(&answer).contains(words), "{answer:?}");
+            let response = call(port, "/filter", request, token).await?;
+            assert!(
+                response.status == status && text_of(&response).contains(words),
+                "{response:?}"
+            );
         }
         Ok(())
     })

@@ -41,7 +41,7 @@ impl Scene {
     /// are done.
     pub(crate) async fn check_export(&self) -> TestResult {
         let folder = tempfile::tempdir()?;
-        await_condition("the export to give the answers of the cluster", PATIENCE, async || {
+        await_condition("the export to give the results of the cluster", PATIENCE, async || {
             Ok(match self.compare_export(folder.path()).await? {
                 None => Observation::Holds(()),
                 Some(difference) => Observation::NotYet(difference),

@@ -33,8 +33,8 @@ pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
         r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
     let standby = 1 - stage.deciding().await?;
     let port = stage.extender(standby).scheduler_port.number();
-    let answer = call(port, "/filter", request, None).await?;
-    ensure!(answer.status == 200, "{answer:?}");
+    let response = call(port, "/filter", request, None).await?;
+    ensure!(response.status == 200, "{response:?}");
     Ok(())
 }
 

@@ -86,7 +86,8 @@ impl Scene {
     /// Applies a policy, and waits until the extender has observed the policy.
     pub(crate) async fn govern(&self, policy: &Value) -> TestResult {
         self.apply(policy).await?;
-        self.await_observed(policy["metadata"]["name"].as_str().context("a policy without a name")?).await
+        self.await_observed(policy["metadata"]["name"].as_str().context("a policy without a name")?)
+            .await
     }
 
     /// Waits until the extender has observed the current version of a policy.

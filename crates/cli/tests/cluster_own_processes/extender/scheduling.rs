@@ -75,7 +75,8 @@ fn pods_without_capacity_are_pending_with_a_reason() -> TestResult {
         scene.await_spread("shop", &["best", "spare"], &[1, 0, 1]).await?;
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         let pods = pods["items"].as_array().expect("a list");
-        let waiting = pods.iter().find(|pod| pod["spec"]["nodeName"].is_null()).expect("a pending pod");
+        let waiting =
+            pods.iter().find(|pod| pod["spec"]["nodeName"].is_null()).expect("a pending pod");
         let waiting = waiting["metadata"]["name"].as_str().expect("a name");
         let full = format!("unit \"best\" of ResourcePolicy {namespace}/shop is full: 1 of 1 pod");
         await_why(scene, waiting, &["is full", "whose strategy is required"]).await?;

@@ -108,13 +108,13 @@ fn is_of(item: &Value, sentence: &str) -> bool {
 
 /// The items of `almanac next` for the cluster.
 async fn items(user: &User, from: &str, period: &str) -> anyhow::Result<Vec<Value>> {
-    let answer = Command::new(env!("CARGO_BIN_EXE_almanac"))
+    let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
         .args(["next", "-A", "--from", from, "--for", period, "-o", "json", "--kubeconfig"])
         .arg(user.data().join("kubeconfig"))
         .output()
         .await?;
-    let report: Value = serde_json::from_slice(&answer.stdout)
-        .with_context(|| String::from_utf8_lossy(&answer.stderr).into_owned())?;
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
     Ok(report["items"].as_array().context("items")?.clone())
 }
 

@@ -95,7 +95,10 @@ impl OnTerminal {
         self.await_rows("its last line", |rows| rows.last().is_some_and(is_end)).await?;
         for screen in &self.screens {
             let rows = screen.since_resize();
-            ensure!(!rows.iter().any(|row| is_countdown(row)), "a row of the countdown remains: {rows:#?}");
+            ensure!(
+                !rows.iter().any(|row| is_countdown(row)),
+                "a row of the countdown remains: {rows:#?}"
+            );
         }
         await_condition("almanac to end", PATIENCE, async || {
             Ok(match self.child.try_wait()? {

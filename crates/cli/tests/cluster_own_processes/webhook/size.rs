@@ -78,7 +78,11 @@ async fn counted(desk: &Desk<'_>) -> anyhow::Result<(u64, u64, String)> {
         let line = text.lines().find_map(|line| line.strip_prefix(start));
         line.context("no such metric")?.trim().parse::<f64>().context("no number")
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the values are counts")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the values are counts"
+    )]
     let count = |start: &str| Ok::<_, anyhow::Error>(value(start)? as u64);
     let within = count("almanac_webhook_review_seconds_bucket{le=\"0.01\"}")?;
     let lines = text.lines().filter(|it| it.starts_with("almanac_webhook_review_seconds_bucket"));
@@ -132,14 +136,14 @@ fn many_large_objects_all_get_a_response() -> TestResult {
             Ok(Observation::from_bool(now - before >= count as u64, format!("{}", now - before)))
         })
         .await?;
-        let (asked_before, ..) = counted(desk).await?;
+        let (requests_before, ..) = counted(desk).await?;
         let storm = storm(desk, count).await?;
         let (requests, ..) = counted(desk).await?;
-        assert!(requests - asked_before >= storm.applies, "{requests} - {asked_before}");
-        let (answers, within, buckets) = counted(desk).await?;
+        assert!(requests - requests_before >= storm.applies, "{requests} - {requests_before}");
+        let (responses, within, buckets) = counted(desk).await?;
         println!(
-            "{count} policies created in {created_in:?}; then {} changed in {:?}; {within} of {answers} answers within \
-             10 ms\n{buckets}",
+            "{count} policies created in {created_in:?}; then {} changed in {:?}; {within} of {responses} responses \
+             within 10 ms\n{buckets}",
             storm.applies, storm.took
         );
         Ok(())

@@ -217,7 +217,7 @@ impl Cluster {
     pub(crate) async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value> {
         match self.request("GET", &kind.path(namespace, name), "", &Value::Null).await {
             Err(error) if is_not_found(&error) => Ok(Value::Null),
-            answer => answer,
+            response => response,
         }
     }
 
@@ -352,8 +352,8 @@ impl Cluster {
         if !form.is_empty() {
             request = request.header(http::header::CONTENT_TYPE, form);
         }
-        let answer = self.client.request(request.body(text)?).await;
-        answer.with_context(|| format!("failed to {verb} {path}"))
+        let response = self.client.request(request.body(text)?).await;
+        response.with_context(|| format!("failed to {verb} {path}"))
     }
 }
 

@@ -137,7 +137,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 }
 
 /// The output of a command for a cluster; fails if the command reports problems or unavailable objects.
-pub(crate) async fn answer(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+pub(crate) async fn output_of(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = almanac(kubeconfig, arguments).await?;
     ensure!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
     ensure!(output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
