@@ -195,15 +195,15 @@ async fn a_stolen_token_can_change_only_level_annotations(
     create_victim(&test.kubectl().await?, VICTIM, ("worker", LEVEL)).await?;
     ensure_powerless(&client, VICTIM, LEVEL, REFUSAL).await?;
     // The level of a user is kept, however long it is.
-    let written = "l".repeat(400);
-    let by_user = json!({LEVEL: written});
+    let long_level = "l".repeat(400);
+    let by_user = json!({LEVEL: long_level});
     annotate(&test.client(), VICTIM, &by_user).await.map_err(anyhow::Error::msg)?;
     let set = json!({
-        LEVEL: "-1", "volcano.sh/original-qos-level": written,
+        LEVEL: "-1", "volcano.sh/original-qos-level": long_level,
         "almanac.dev/qos-policy": "night", "almanac.dev/qos-applied": "-1",
     });
     let restored = json!({
-        LEVEL: written, "volcano.sh/original-qos-level": null,
+        LEVEL: long_level, "volcano.sh/original-qos-level": null,
         "almanac.dev/qos-policy": null, "almanac.dev/qos-applied": null,
     });
     for annotations in [set, restored] {

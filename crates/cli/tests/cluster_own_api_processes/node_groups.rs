@@ -177,9 +177,9 @@ fn a_foreign_node_is_unchanged_and_the_group_reports_it() -> TestResult {
         assert_eq!(object["status"]["replicas"], 2);
         resize(cluster, "pool", 0).await?;
         await_replicas(cluster, "pool", 0).await?;
-        let left = cluster.get(NODE, "", "spot-1").await?;
-        assert_eq!(left["metadata"]["uid"], foreign["metadata"]["uid"]);
-        assert_eq!(left["spec"], foreign["spec"]);
+        let existing = cluster.get(NODE, "", "spot-1").await?;
+        assert_eq!(existing["metadata"]["uid"], foreign["metadata"]["uid"]);
+        assert_eq!(existing["spec"], foreign["spec"]);
         // Once the name is free, the group gets its node.
         resize(cluster, "pool", 2).await?;
         await_refusal(cluster, "pool", "NodeNameTaken").await?;

@@ -222,8 +222,8 @@ fn stored_state_of_an_earlier_version_is_continued() -> TestResult {
             let at = controller.time_of(write)?;
             ensure!(at >= boundary, "written at {at}: {write}");
         }
-        let written: Vec<&str> = writes.iter().map(|it| &*it.name).collect();
-        ensure!(written == ["scaled"], "{writes:#?}");
+        let names: Vec<&str> = writes.iter().map(|it| &*it.name).collect();
+        ensure!(names == ["scaled"], "{writes:#?}");
         await_condition("an Event of each firing", PATIENCE, async || {
             let mut events_by_name = Vec::new();
             for (name, ..) in CRONS {

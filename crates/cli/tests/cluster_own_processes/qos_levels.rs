@@ -100,8 +100,8 @@ fn the_commands_of_the_page_change_pods_at_the_boundary_and_restore_them() -> Te
         let opened = format!("--for=jsonpath='{opened}'").replace('\'', "");
         kubectl.run(&["wait", "pod", "-l", "app=batch", "--timeout=60s", &opened]).await?;
         run_section(test, &kubectl, (PAGE, "Uninstall")).await?;
-        let left = get(&kubectl, &["namespaces"]).await?.to_string();
-        assert!(!left.contains(NAMESPACE), "{left}");
+        let namespaces = get(&kubectl, &["namespaces"]).await?.to_string();
+        assert!(!namespaces.contains(NAMESPACE), "{namespaces}");
         drop(agents);
         Ok(())
     })

@@ -135,8 +135,8 @@ impl User {
     async fn has_nothing_left(&self) -> TestResult {
         let home = self.home.path().display().to_string();
         await_condition("everything to have ended", PATIENCE, async || {
-            let left = processes_of(&home)?;
-            Ok(Observation::from_bool(left.is_empty(), left.join("\n")))
+            let processes = processes_of(&home)?;
+            Ok(Observation::from_bool(processes.is_empty(), processes.join("\n")))
         })
         .await?;
         let config = fs::read_to_string(self.home.path().join(".kube/config"))?;

@@ -40,8 +40,8 @@ impl Contestant {
 
     async fn await_writes(&self, count: usize) -> TestResult {
         await_condition(&format!("{count} writes"), PATIENCE, async || {
-            let written = self.writes().len();
-            Ok(Observation::from_bool(written >= count, format!("{written} so far")))
+            let writes = self.writes().len();
+            Ok(Observation::from_bool(writes >= count, format!("{writes} so far")))
         })
         .await
     }

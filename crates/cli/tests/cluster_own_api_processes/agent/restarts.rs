@@ -68,12 +68,12 @@ fn a_successor_changes_the_pods_that_a_stopped_agent_left() -> TestResult {
         let slowly = ["--writes-at-once", "2", "--writes-per-second", "2", "--write-burst", "1"];
         let agent = test_namespace.start(INSIDE, &slowly).await?;
         await_condition("some pods to be written", PATIENCE, async || {
-            let written = test_namespace.written().await?.len();
-            Ok(Observation::from_bool(written >= 5, format!("{written} are")))
+            let count = test_namespace.writes_by_pod().await?.len();
+            Ok(Observation::from_bool(count >= 5, format!("{count} pods are written")))
         })
         .await?;
         agent.stop().await?;
-        let by_the_first = test_namespace.written().await?;
+        let by_the_first = test_namespace.writes_by_pod().await?;
         ensure!(by_the_first.len() < pods.len(), "nothing was left to be done");
         let inside = || under("night", "-1", "1");
         for (name, levels) in test_namespace.levels_in(&test_namespace.name).await? {

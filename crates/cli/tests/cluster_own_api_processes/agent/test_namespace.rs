@@ -258,13 +258,13 @@ impl TestNamespace {
     }
 
     /// The writes of agents to the pods of this namespace, by the pod.
-    pub(crate) async fn written(&self) -> Result<BTreeMap<String, usize>> {
-        let mut written = BTreeMap::new();
-        let carried_out = |it: &AuditedRequest| it.code == 200;
-        for write in self.pod_writes().await?.into_iter().filter(carried_out) {
-            *written.entry(write.name).or_default() += 1;
+    pub(crate) async fn writes_by_pod(&self) -> Result<BTreeMap<String, usize>> {
+        let mut writes = BTreeMap::new();
+        let is_applied = |it: &AuditedRequest| it.code == 200;
+        for write in self.pod_writes().await?.into_iter().filter(is_applied) {
+            *writes.entry(write.name).or_default() += 1;
         }
-        Ok(written)
+        Ok(writes)
     }
 
     /// All requests of agents to change pods of this namespace.
@@ -276,9 +276,9 @@ impl TestNamespace {
 
     /// Checks the number of changes to each of these pods, and that no other pod was changed.
     pub(crate) async fn ensure_written(&self, expected: &[(&str, usize)]) -> TestResult {
-        let written = self.written().await?;
+        let writes = self.writes_by_pod().await?;
         let expected = expected.iter().map(|(name, times)| ((*name).to_owned(), *times)).collect();
-        ensure!(written == expected, "{written:?}, not {expected:?}");
+        ensure!(writes == expected, "{writes:?}, not {expected:?}");
         Ok(())
     }
 

@@ -187,10 +187,10 @@ fn scaling_policies_apply_to_a_change_that_a_killed_process_did_not_record() -> 
         controller.program.start_again()?;
         await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "up-steps"), HIGH).await?;
         controller.stop().await?;
-        let written = instants(&scalings(cluster, "up-steps").await?)?;
-        for pair in written.windows(2) {
+        let writes = instants(&scalings(cluster, "up-steps").await?)?;
+        for pair in writes.windows(2) {
             let apart = pair[1].duration_since(pair[0]);
-            ensure!(apart >= STEP_PERIOD - ANSWER, "a step {apart:#} after the last: {written:?}");
+            ensure!(apart >= STEP_PERIOD - ANSWER, "a step {apart:#} after the last: {writes:?}");
         }
         Ok(())
     })

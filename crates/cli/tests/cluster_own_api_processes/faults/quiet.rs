@@ -73,7 +73,7 @@ async fn watch_quiet(cluster: &Cluster, replica: &Replica, seconds: u64) -> Test
         let all = writes(cluster).await?;
         let new = &all[before..];
         let tally = AuditLog::tally(new);
-        ensure!(new.is_empty(), "in second {second} it had written:\n{tally}");
+        ensure!(new.is_empty(), "in second {second} the process wrote:\n{tally}");
     }
     replica.controller.program.check_running()?;
     // The process ran all the time, as its Lease shows.
@@ -117,8 +117,8 @@ fn nothing_is_written_when_idle_nor_at_a_restart_without_changes() -> TestResult
         let armed = format!("almanac_cron_rules_armed {}", of_each());
         replica.controller.await_metric(&armed).await?;
         watch_quiet(cluster, &replica, 5).await?;
-        let written = replica.proxy.writes();
-        ensure!(written.is_empty(), "nothing had changed, and it wrote {written:?}");
+        let writes = replica.proxy.writes();
+        ensure!(writes.is_empty(), "nothing had changed, but the process wrote {writes:?}");
         Ok(())
     })
 }

@@ -69,8 +69,8 @@ async fn prepare(kubectl: &Kubectl) -> TestResult {
         .collect();
     pods.push(pod("quiet", "n2", &json!({})));
     pods.push(pod("ours", "n1", &json!({"almanac.dev/ignore": "true"})));
-    let left = json!({"volcano.sh/qos-level": "-1", "volcano.sh/original-qos-level": "2"});
-    pods.push(pod("left-behind", "n2", &left));
+    let applied_level = json!({"volcano.sh/qos-level": "-1", "volcano.sh/original-qos-level": "2"});
+    pods.push(pod("left-behind", "n2", &applied_level));
     let list = json!({"apiVersion": "v1", "kind": "List", "items": pods});
     apply(kubectl, "shop", &list.to_string()).await?;
     apply(kubectl, "default", &pod("single", "n1", &json!({})).to_string()).await

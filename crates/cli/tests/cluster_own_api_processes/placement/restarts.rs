@@ -130,8 +130,8 @@ fn a_process_without_pending_changes_writes_nothing() -> TestResult {
         place(cluster, "other", 0, &[]).await?;
         await_sizes(cluster, "other", &[0]).await?;
         controller.stop().await?;
-        let written = cluster.writes().await?;
-        let web: BTreeSet<&str> = written[before..]
+        let writes = cluster.writes().await?;
+        let web: BTreeSet<&str> = writes[before..]
             .iter()
             .map(|it| &*it.name)
             .filter(|it| it.starts_with("web"))

@@ -144,8 +144,8 @@ impl<'a> Attacker<'a> {
     /// Waits until all units with pending pods are full.
     async fn await_full(&self) -> TestResult {
         await_condition("no free capacity while pods are pending", PATIENCE, async || {
-            let left = still_to_bind(&self.observer.replay());
-            Ok(Observation::from_bool(left.is_empty(), format!("{left:?}")))
+            let remaining = still_to_bind(&self.observer.replay());
+            Ok(Observation::from_bool(remaining.is_empty(), format!("{remaining:?}")))
         })
         .await
     }

@@ -222,16 +222,16 @@ async fn await_written(
     (spread, costs): (&Spread, &BTreeMap<String, String>),
 ) -> TestResult {
     let name = &scheduled.name;
-    await_condition(&format!("what is written about {name}"), PATIENCE, async || {
+    await_condition(&format!("the annotations and the status of {name}"), PATIENCE, async || {
         let pods = get(&scene.kubectl, &["pods", "-l", &format!("app={name}")]).await?;
-        let mut written = Spread::new();
+        let mut annotated = Spread::new();
         for pod in pods["items"].as_array().into_iter().flatten() {
             let annotations = &pod["metadata"]["annotations"];
             let unit = annotations["almanac.dev/unit"].as_str();
             if unit
                 .is_some_and(|unit| annotations[COST].as_str() == costs.get(unit).map(|it| &**it))
             {
-                *written.entry(unit.unwrap_or_default().to_owned()).or_default() += 1;
+                *annotated.entry(unit.unwrap_or_default().to_owned()).or_default() += 1;
             }
         }
         let status = get(&scene.kubectl, &["resourcepolicy", name]).await?["status"].clone();
@@ -246,8 +246,8 @@ async fn await_written(
         expected.remove("pending");
         let is_counted = counted == expected;
         expected.remove("outside all units");
-        let is_so = is_counted && written == expected;
-        Ok(Observation::from_bool(is_so, format!("{written:?}, {counted:?}, not {spread:?}")))
+        let is_so = is_counted && annotated == expected;
+        Ok(Observation::from_bool(is_so, format!("{annotated:?}, {counted:?}, not {spread:?}")))
     })
     .await
 }

@@ -148,8 +148,8 @@ async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> 
 async fn clear_away(scene: &Scene, pods: &Api<Pod>) -> TestResult {
     scene.kubectl.run(&["delete", "deployment", "herd", "--cascade=foreground"]).await?;
     await_condition("all pods to be gone", PATIENCE, async || {
-        let left = pods.list(&ListParams::default().limit(1)).await?.items.len();
-        Ok(Observation::from_bool(left == 0, format!("{left} and more")))
+        let remaining = pods.list(&ListParams::default().limit(1)).await?.items.len();
+        Ok(Observation::from_bool(remaining == 0, format!("{remaining} and more")))
     })
     .await
 }

@@ -355,8 +355,8 @@ impl Units {
     /// With the strategy `required`, only a node that has just left its unit may be outside all units.
     fn judge_outside(&mut self, name: &str, seen: Instant) {
         let node = self.pods.get(name).and_then(|it| it.node.as_ref());
-        let left = node.and_then(|it| self.relabeled.get(it));
-        let age = left.map(|at| seen.saturating_duration_since(*at));
+        let relabeled_at = node.and_then(|it| self.relabeled.get(it));
+        let age = relabeled_at.map(|at| seen.saturating_duration_since(*at));
         match age {
             Some(age) if age <= LATENCY => self.tolerated.push(age),
             _ => self.violations.push(format!("{name} was bound outside all units")),

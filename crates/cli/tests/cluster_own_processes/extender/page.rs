@@ -52,10 +52,10 @@ fn the_installation_of_the_page_works_with_its_permissions() -> TestResult {
         compare_rights(test, &scene).await?;
 
         run_section(test, &stage.kubectl, (PAGE, "Uninstall")).await?;
-        let left = get(&stage.kubectl, &["namespaces"]).await?;
-        let names = left["items"].as_array().context("a list")?.iter();
+        let namespaces = get(&stage.kubectl, &["namespaces"]).await?;
+        let names = namespaces["items"].as_array().context("a list")?.iter();
         let mut names = names.map(|it| &it["metadata"]["name"]);
-        assert!(!names.any(|name| *name == "almanac-scheduler"), "{left}");
+        assert!(!names.any(|name| *name == "almanac-scheduler"), "{namespaces}");
         Ok(())
     })
 }

@@ -97,9 +97,9 @@ impl Stage {
         kubectl.run(&["-n", SCHEDULER, "scale", "deployment", SCHEDULER, "--replicas=0"]).await?;
         let account = test.service_account(SCHEDULER, SCHEDULER).await?;
         let create_token = ["-n", SCHEDULER, "create", "token", SCHEDULER, "--audience", AUDIENCE];
-        let written = kubectl.run(&create_token).await?;
+        let token_text = kubectl.run(&create_token).await?;
         let token = account.kubeconfig().with_file_name("token");
-        write_private(&token, written.trim())?;
+        write_private(&token, token_text.trim())?;
         let (extenders, scheduler) = (Mutex::default(), Mutex::default());
         Ok(Stage { kubectl, account, token, extenders, scheduler })
     }

@@ -161,8 +161,8 @@ async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> Test
             break;
         }
         if changed.elapsed() > PATIENCE || begun.elapsed() > AT_MOST {
-            let left: Vec<_> = predicted.iter().filter(|it| !is_done(*it)).collect();
-            bail!("not come true: {left:#?}\nseen: {seen:#?}");
+            let remaining: Vec<_> = predicted.iter().filter(|it| !is_done(*it)).collect();
+            bail!("not come true: {remaining:#?}\nseen: {seen:#?}");
         }
     }
     for (target, values) in &predicted {
