@@ -92,7 +92,7 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
 
     let color =
         |selector: &str| format!("getComputedStyle(document.querySelector('{selector}')).color");
-    let mut seen = Vec::new();
+    let mut colors = Vec::new();
     for scheme in ["light", "dark"] {
         page.prefer(scheme);
         page.screenshot(&folder.join(format!("{scheme}.png")));
@@ -100,9 +100,9 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
             [".more", ".less", ".incomplete", "td"].map(|selector| page.evaluate(&color(selector)));
         assert!(all[..3].iter().all(|it| *it != all[3]), "{scheme}: {all:?}");
         assert_ne!(all[0], all[1], "{scheme}");
-        seen.push(all);
+        colors.push(all);
     }
-    assert!(seen[0].iter().zip(&seen[1]).all(|(light, dark)| light != dark), "{seen:?}");
+    assert!(colors[0].iter().zip(&colors[1]).all(|(light, dark)| light != dark), "{colors:?}");
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
     let foreign: Vec<_> =
         page.requests().into_iter().filter(|it| *it != url && !it.starts_with("data:")).collect();

@@ -71,8 +71,8 @@ async fn await_policy(client: &Client, victim: PodName<'_>, refusal: &str) -> Te
     let other = json!({"metadata": {"annotations": {"other": "1"}}});
     await_condition("the admission policy to be enforced", PATIENCE, async || {
         let sent = dry_run(client, victim, &Patch::Merge(&other), "almanac").await;
-        let seen = format!("{sent:?}");
-        Ok(Observation::from_bool(sent.is_err_and(|why| why.contains(refusal)), seen))
+        let description = format!("{sent:?}");
+        Ok(Observation::from_bool(sent.is_err_and(|why| why.contains(refusal)), description))
     })
     .await
 }

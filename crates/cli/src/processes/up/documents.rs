@@ -90,7 +90,7 @@ impl Documents {
         &self.nodes
     }
 
-    /// Whether nothing is to be applied.
+    /// Whether the documents contain no object to apply.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.demo.is_none()
     }

@@ -91,7 +91,7 @@ fn pods_are_unchanged_until_their_ignore_annotation_is_removed() -> TestResult {
         test_namespace.change("pod", &json!({"annotations": {MARK: "true"}})).await?;
         mark_namespace(Some("true")).await?;
         agent.await_metric("almanac_qos_pods_managed 1").await?;
-        // With an annotated ConfigMap, the pods stay unchanged, whatever the ConfigMap contains.
+        // With an annotated ConfigMap, the pods stay unchanged, with any content of the ConfigMap.
         let mark_config = async |mark: Option<&str>| {
             let patch = json!({"metadata": {"annotations": {MARK: mark}}});
             test_namespace

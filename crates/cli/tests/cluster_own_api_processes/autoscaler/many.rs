@@ -69,8 +69,8 @@ fn each_of_many_autoscalers_queries_once_a_period_at_spread_instants() -> TestRe
         let controller = cluster.start_at(NOW, &[&address, &query_period]).await?;
         let targets = [controller.program.address()?];
         let prometheus = place.start_honoring_labels(&targets).await?;
-        let seen = format!("{} == {REPLICAS}", scheduled(cluster, "hours"));
-        prometheus.await_sample(&seen, PATIENCE).await?;
+        let query = format!("{} == {REPLICAS}", scheduled(cluster, "hours"));
+        prometheus.await_sample(&query, PATIENCE).await?;
         let before = controller.program.resident_memory()?;
         make_all(cluster, count).await?;
         let created_at = Instant::now();

@@ -121,8 +121,8 @@ fn a_boundary_scales_within_a_scrape_and_a_period_and_only_by_a_number() -> Test
 
 /// Uses the instant of the response in the audit log.
 async fn the_boundary_is_followed(stage: &Stage<'_>) -> TestResult {
-    let seen = format!("{} == 2", scheduled(stage.cluster, "hours"));
-    stage.prometheus.await_sample(&seen, PATIENCE).await?;
+    let query = format!("{} == 2", scheduled(stage.cluster, "hours"));
+    stage.prometheus.await_sample(&query, PATIENCE).await?;
     let boundary: Timestamp = BOUNDARY.parse()?;
     stage.controller.ensure_still_before(BOUNDARY)?;
     await_replicas(stage.cluster, (DEPLOYMENT, NAMESPACE, "shop"), 7).await?;

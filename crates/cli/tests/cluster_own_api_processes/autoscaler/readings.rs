@@ -53,7 +53,7 @@ impl Readings {
     pub(crate) async fn publish(&self, prometheus: &Prometheus, values: &[&str]) -> TestResult {
         self.show(values);
         // NaN equals nothing, not even itself.
-        let seen: Vec<String> = values
+        let queries: Vec<String> = values
             .iter()
             .enumerate()
             .map(|(quay, value)| match *value {
@@ -64,7 +64,7 @@ impl Readings {
         await_condition(&format!("the tide to be {values:?}"), PATIENCE, async || {
             let count = prometheus.count_series("tide").await?;
             let mut holds = count == values.len();
-            for query in &seen {
+            for query in &queries {
                 holds &= prometheus.query(query).await? == Some(1.0);
             }
             Ok(Observation::from_bool(holds, format!("{count} series")))

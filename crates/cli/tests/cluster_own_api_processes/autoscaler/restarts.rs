@@ -110,13 +110,13 @@ async fn await_end(cluster: &Cluster) -> TestResult {
 /// Checks that the observed changes equal the changes of the forecast, with one write each and none too soon.
 async fn ensure_as_without_interruption(
     cluster: &Cluster,
-    (expected, seen): (&BTreeMap<String, Changes>, &Histories),
+    (expected, histories): (&BTreeMap<String, Changes>, &Histories),
     controller: &Controller,
 ) -> TestResult {
     for (name, ..) in autoscalers() {
         let expected = expected.get(name).with_context(|| format!("no forecast of {name}"))?;
         ensure!(!expected.is_empty(), "nothing is forecast of {name}");
-        let (first, then) = seen[name].split_first().context("the target has no history")?;
+        let (first, then) = histories[name].split_first().context("the target has no history")?;
         let values: Vec<u32> = expected.iter().map(|(_, replicas)| *replicas).collect();
         ensure!(then == values, "{name} went from {first} to {then:?}, instead of {values:?}");
         let writes = scalings(cluster, name).await?;
@@ -144,8 +144,8 @@ fn a_killed_process_scales_after_a_restart_as_if_it_had_continued() -> TestResul
         }
         await_end(cluster).await?;
         controller.stop().await?;
-        let seen = observer.histories()?;
-        ensure_as_without_interruption(cluster, (&expected, &seen), &controller).await
+        let histories = observer.histories()?;
+        ensure_as_without_interruption(cluster, (&expected, &histories), &controller).await
     })
 }
 
@@ -165,8 +165,8 @@ fn a_successor_scales_as_if_the_leader_had_continued() -> TestResult {
         first.program.kill()?;
         await_end(cluster).await?;
         second.stop().await?;
-        let seen = observer.histories()?;
-        ensure_as_without_interruption(cluster, (&expected, &seen), &second).await
+        let histories = observer.histories()?;
+        ensure_as_without_interruption(cluster, (&expected, &histories), &second).await
     })
 }
 

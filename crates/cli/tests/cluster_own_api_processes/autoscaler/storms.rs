@@ -341,10 +341,10 @@ async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {
     })
     .await?;
     storm.controller.stop().await?;
-    let seen = observer.histories()?;
+    let histories = observer.histories()?;
     for (number, expected) in storm.expected.iter().enumerate() {
         let name = format!("shop-{number}");
-        let history = seen.get(&name).with_context(|| format!("{name} was not seen"))?;
+        let history = histories.get(&name).with_context(|| format!("{name} has no history"))?;
         // The first query may get a response before the watch starts.
         let is_so = history == expected || history[..] == expected[1..];
         ensure!(is_so, "{name} {:?}: {history:?}, not {expected:?}", Shape::from_number(number));

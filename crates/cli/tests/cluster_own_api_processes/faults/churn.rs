@@ -207,8 +207,9 @@ fn no_state_of_deleted_objects_remains() -> TestResult {
                 && groups.is_empty()
                 && descriptors <= idle_descriptors + 8.0
                 && tasks <= idle_tasks + 16.0;
-            let seen = (armed, published, groups, descriptors, idle_descriptors, tasks, idle_tasks);
-            Ok(Observation::from_bool(is_clean, format!("{seen:?}")))
+            let figures =
+                (armed, published, groups, descriptors, idle_descriptors, tasks, idle_tasks);
+            Ok(Observation::from_bool(is_clean, format!("{figures:?}")))
         })
         .await?;
         controller.stop().await

@@ -1,4 +1,5 @@
-//! The bounds of autoscalers at one boundary: bounds that rules set, and bounds that move to make way for them.
+//! The bounds of autoscalers at one boundary: bounds that rules set, and bounds that Almanac moves so that a rule can
+//! set the other bound.
 
 use almanac_api::kubernetes::KubernetesMinor;
 use almanac_harness::TestResult;

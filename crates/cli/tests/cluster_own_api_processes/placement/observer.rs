@@ -55,8 +55,8 @@ impl Observer {
             } else {
                 decisions.insert(name, clusters_of(object));
             }
-            let seen: BTreeSet<&String> = decisions.values().flatten().collect();
-            let missing: Vec<_> = clusters.iter().filter(|it| !seen.contains(it)).collect();
+            let selected: BTreeSet<&String> = decisions.values().flatten().collect();
+            let missing: Vec<_> = clusters.iter().filter(|it| !selected.contains(it)).collect();
             ensure!(!is_complete || missing.is_empty(), "{missing:?} missing from {decisions:?}");
             is_complete |= missing.is_empty();
             changes += 1;

@@ -130,10 +130,10 @@ impl Trouble {
 
 /// Applies a fault only to writes of decisions, after this number of writes.
 fn spoiling_writes(fault: Fault, skipped: usize) -> Fault {
-    let seen = std::sync::atomic::AtomicUsize::new(0);
+    let matches = std::sync::atomic::AtomicUsize::new(0);
     fault.matching(move |request| {
         let is_write = [Method::POST, Method::PATCH, Method::DELETE].contains(&request.method)
             && request.path.contains("/placementdecisions");
-        is_write && seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= skipped
+        is_write && matches.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= skipped
     })
 }

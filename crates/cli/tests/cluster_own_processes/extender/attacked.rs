@@ -261,16 +261,16 @@ impl<'a> Attacker<'a> {
     async fn await_statuses(&self) -> TestResult {
         await_condition("the statuses to have the counts", PATIENCE, async || {
             let units = self.observer.replay();
-            let mut seen = BTreeMap::new();
+            let mut used = BTreeMap::new();
             for app in APPS {
                 let policy = get(&self.scene.kubectl, &["resourcepolicy", app]).await?;
                 for unit in policy["status"]["units"].as_array().into_iter().flatten() {
                     let name = unit["name"].as_str().unwrap_or_default().to_owned();
-                    seen.insert((app.to_owned(), name), unit["used"].as_i64().unwrap_or(-1));
+                    used.insert((app.to_owned(), name), unit["used"].as_i64().unwrap_or(-1));
                 }
             }
             let counts = units.counts();
-            Ok(Observation::from_bool(seen == *counts, format!("{seen:?}, not {counts:?}")))
+            Ok(Observation::from_bool(used == *counts, format!("{used:?}, not {counts:?}")))
         })
         .await
     }

@@ -193,7 +193,7 @@ impl Stage {
     pub(crate) async fn deciding(&self) -> anyhow::Result<usize> {
         let mut deciding = 0;
         await_condition("a replica to decide", PATIENCE, async || {
-            let mut seen = Vec::new();
+            let mut roles = Vec::new();
             for (index, extender) in self.extenders().iter().enumerate() {
                 let metrics = extender.program.get("/metrics").await.map(|(_, text)| text);
                 let decides =
@@ -201,9 +201,9 @@ impl Stage {
                 if decides {
                     deciding = index;
                 }
-                seen.push(decides);
+                roles.push(decides);
             }
-            Ok(Observation::from_bool(seen.contains(&true), format!("{seen:?}")))
+            Ok(Observation::from_bool(roles.contains(&true), format!("{roles:?}")))
         })
         .await?;
         Ok(deciding)

@@ -139,7 +139,7 @@ fn predicted_values(items: &[Value]) -> ExpectedValues {
 async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> TestResult {
     ensure!(!predicted.is_empty());
     let client = user.client()?;
-    let mut seen: BTreeMap<&String, Vec<Value>> = BTreeMap::new();
+    let mut observed: BTreeMap<&String, Vec<Value>> = BTreeMap::new();
     let begun = Instant::now();
     let mut changed = begun;
     loop {
@@ -147,33 +147,33 @@ async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> Test
         let present = present(&client).await?;
         for (target, values) in &predicted {
             let value = present.get(target).cloned().unwrap_or(Value::Null);
-            let seen = seen.entry(target).or_default();
-            if seen.last() != Some(&value) {
-                seen.push(value);
+            let observed = observed.entry(target).or_default();
+            if observed.last() != Some(&value) {
+                observed.push(value);
                 changed = Instant::now();
             }
             let _ = values;
         }
         let is_done = |(target, values): (&String, &Vec<Value>)| {
-            seen.get(target).is_some_and(|seen| are_in_order(values, seen))
+            observed.get(target).is_some_and(|observed| are_in_order(values, observed))
         };
         if predicted.iter().all(is_done) {
             break;
         }
         if changed.elapsed() > PATIENCE || begun.elapsed() > AT_MOST {
             let remaining: Vec<_> = predicted.iter().filter(|it| !is_done(*it)).collect();
-            bail!("not come true: {remaining:#?}\nseen: {seen:#?}");
+            bail!("not come true: {remaining:#?}\nobserved: {observed:#?}");
         }
     }
     for (target, values) in &predicted {
-        let seen = &seen[target];
+        let observed = &observed[target];
         // Pods are created and deleted one by one.
         if !target.starts_with("ResourcePolicy ") {
-            let from = seen.iter().position(|value| *value == values[0]).unwrap_or_default();
-            let after: Vec<_> = seen[from..].iter().take(values.len()).collect();
+            let from = observed.iter().position(|value| *value == values[0]).unwrap_or_default();
+            let after: Vec<_> = observed[from..].iter().take(values.len()).collect();
             ensure!(
                 after.iter().copied().eq(values),
-                "{target}: {values:?} was foretold, and {seen:?} seen"
+                "{target}: {values:?} was predicted, but {observed:?} observed"
             );
         }
     }

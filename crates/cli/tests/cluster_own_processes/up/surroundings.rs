@@ -44,8 +44,8 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
         let up = on_a_disk(&user, "400m")?;
         up.await_log("Everything runs").await?;
         // The disk in the program's mount namespace.
-        let seen = format!("/proc/{}/root", up.id().context("up does not run")?);
-        let data = Path::new(&seen).join(user.data().strip_prefix("/")?);
+        let root = format!("/proc/{}/root", up.id().context("up does not run")?);
+        let data = Path::new(&root).join(user.data().strip_prefix("/")?);
         let notes = notes_on(&data, &user)?;
         let filler = data.join("filler");
         fill(&filler)?;
