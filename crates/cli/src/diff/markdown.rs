@@ -161,9 +161,9 @@ fn shortened(text: &str, most: usize) -> String {
     if whole.len() <= most {
         return whole;
     }
-    let letters: Vec<char> = text.chars().collect();
-    let start = |count: usize| escaped(&letters.iter().take(count).collect::<String>());
-    let counts: Vec<usize> = (0..=letters.len().min(most)).collect();
+    let suffix: Vec<char> = text.chars().collect();
+    let start = |count: usize| escaped(&suffix.iter().take(count).collect::<String>());
+    let counts: Vec<usize> = (0..=suffix.len().min(most)).collect();
     let fitting = counts.partition_point(|count| start(*count).len() <= most);
     start(fitting.saturating_sub(1)) + "…"
 }
@@ -184,12 +184,12 @@ fn short_revision(name: &str) -> &str {
 fn escaped(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     for word in text.split_inclusive(char::is_whitespace) {
-        let letters = word.trim_end_matches(char::is_whitespace);
-        if has_hash(letters) {
+        let suffix = word.trim_end_matches(char::is_whitespace);
+        if has_hash(suffix) {
             output += "<code>";
-            write_escaped(letters, &mut output);
+            write_escaped(suffix, &mut output);
             output += "</code>";
-            write_escaped(&word[letters.len()..], &mut output);
+            write_escaped(&word[suffix.len()..], &mut output);
         } else {
             write_escaped(word, &mut output);
         }
@@ -199,15 +199,15 @@ fn escaped(text: &str) -> String {
 
 /// Whether a word contains enough consecutive hexadecimal digits for the name of a commit.
 fn has_hash(word: &str) -> bool {
-    word.split(|letter: char| !letter.is_ascii_hexdigit())
+    word.split(|character: char| !letter.is_ascii_hexdigit())
         .any(|digits| digits.len() >= MIN_HASH_LENGTH)
 }
 
 /// Escapes a word. GitHub searches for mentions and references after decoding entities, but only inside a single
 /// element. So a character that would start a mention or a reference is in a separate element.
 fn write_escaped(text: &str, output: &mut String) {
-    for (position, letter) in text.char_indices() {
-        match letter {
+    for (position, character) in text.char_indices() {
+        match character {
             '&' => output.push_str("&amp;"),
             '<' => output.push_str("&lt;"),
             '>' => output.push_str("&gt;"),
@@ -223,22 +223,22 @@ fn write_escaped(text: &str, output: &mut String) {
             }
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '!' | '$' => {
                 output.push('\\');
-                output.push(letter);
+                output.push(character);
             }
             '.' if ends_with(&text[..position], "www") => output.push_str("&#46;"),
-            letter if letter.is_control() => output.push(' '),
-            letter => match invisible::code_point(letter) {
+            character if character.is_control() => output.push(' '),
+            character => match invisible::code_point(character) {
                 Some(number) => write_escaped(&number, output),
-                None => output.push(letter),
+                None => output.push(character),
             },
         }
     }
 }
 
-/// Whether a string ends with these letters, ignoring case.
-fn ends_with(text: &str, letters: &str) -> bool {
-    let end = text.len().checked_sub(letters.len()).and_then(|start| text.get(start..));
-    end.is_some_and(|it| it.eq_ignore_ascii_case(letters))
+/// Whether a string ends with this suffix, ignoring case.
+fn ends_with(text: &str, suffix: &str) -> bool {
+    let end = text.len().checked_sub(suffix.len()).and_then(|start| text.get(start..));
+    end.is_some_and(|it| it.eq_ignore_ascii_case(suffix))
 }
 
 #[cfg(test)]
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_escaped_before_it_is_shortened() {
+    fn text_is_escaped_before_shortening() {
         assert_eq!(shortened("@a", 100), "<span>@</span>a");
         assert_eq!(shortened("####", 30), "<span>#</span><span>#</span>…");
         assert_eq!(shortened("üüü", 5), "üü…");

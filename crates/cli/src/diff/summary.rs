@@ -107,7 +107,7 @@ impl Summary {
             .map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
     }
 
-    /// The headline if no change is known.
+    /// The headline without known changes.
     fn unchanged(&self, paths: &dyn Fn(usize) -> String) -> String {
         let is_not = |count| if count == 1 { "is not" } else { "are not" };
         let (jobs, values) = (self.jobs + self.jobs_unclear, self.fields + self.unclear);

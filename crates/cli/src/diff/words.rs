@@ -141,8 +141,8 @@ pub(super) fn values(stretch: &Stretch) -> (String, String) {
             if before.len().max(after.len()) > MAX_FULL_LIST =>
         {
             (
-                count_with_difference(&before, &after, "of which are removed"),
-                count_with_difference(&after, &before, "of which are new"),
+                count_with_difference(&before, &after, "removed"),
+                count_with_difference(&after, &before, "new"),
             )
         }
         (Some(Value::Numbers(before)), Some(Value::Numbers(after))) => {
@@ -155,7 +155,7 @@ pub(super) fn values(stretch: &Stretch) -> (String, String) {
     }
 }
 
-/// The number of names, and the names that the other set lacks: `12, of which are new: a, b`.
+/// The number of names, and the names that the other set lacks: `12, new: a, b`.
 fn count_with_difference(
     own: &BTreeSet<Arc<str>>,
     other: &BTreeSet<Arc<str>>,

@@ -127,7 +127,7 @@ fn uses_exactly_its_permissions(installation: &Installation) -> TestResult {
         let agent = start(&kubectl, installation, &account).await?;
         agent.await_ready().await?;
         await_level(&kubectl, "here").await?;
-        // The same happens to a pod twice within a short time, which results in one Event with a count.
+        // Two equal changes of a pod within a short time result in one Event with a count.
         for _ in 0..2 {
             let restored = ["annotate", "pod", "here", "almanac.dev/ignore=true"];
             kubectl.run(&restored).await?;

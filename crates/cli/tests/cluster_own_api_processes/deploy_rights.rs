@@ -215,7 +215,7 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         objects.extend(["c1", "c2"].map(hub::managed_cluster));
         create(&kubectl, &objects).await?;
         create(&kubectl, &[placement]).await?;
-        // The same placement in a namespace to which no cluster is bound.
+        // An equal placement in a namespace without bound clusters.
         kubectl.run(&["create", "namespace", "sea"]).await?;
         let unbound = hub::placement("web", &json!({})).to_string();
         kubectl.run_with_input(&["-n", "sea", "create", "-f", "-"], &unbound).await?;

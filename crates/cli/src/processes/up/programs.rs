@@ -177,7 +177,7 @@ impl CommonArguments<'_> {
         ];
         arguments.extend(self.clock.iter().cloned());
         arguments.extend(own_arguments);
-        // A plugin of the kubeconfig may look for its own files at home.
+        // A plugin of the kubeconfig may read files in the home directory.
         let home =
             environment::path("HOME").map(|home| ("HOME".to_owned(), home.display().to_string()));
         let environment = home.into_iter().collect();

@@ -239,7 +239,7 @@ impl TestNamespace {
         Ok(agent)
     }
 
-    /// Starts an agent just before a boundary and lets it cross that. The pods are as given before, and afterwards.
+    /// Runs an agent across a boundary, and checks the pods before and after the boundary.
     pub(crate) async fn cross(
         &self,
         boundary: &str,

@@ -18,7 +18,7 @@ pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
     scene.govern(&policy("used", "required", &units(2))).await?;
     scene.apply(&deployment("used", 3)).await?;
     scene.await_spread("used", &["best", "worst"], &[2, 1, 0]).await?;
-    // The same happens twice within a short time, which results in one Event with a count.
+    // Two equal occurrences within a short time result in one Event with a count.
     for best in [1, 2, 1] {
         scene.govern(&policy("used", "required", &units(best))).await?;
         let over = if best == 1 { "True" } else { "False" };

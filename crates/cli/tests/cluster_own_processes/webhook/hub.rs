@@ -16,7 +16,7 @@ fn cluster(name: &str, taints: &Value) -> Value {
     hub::hub_object("v1", "ManagedCluster", name, &spec)
 }
 
-/// The instant at which the first taint of a cluster was added, after it is applied.
+/// Applies a cluster; returns the `timeAdded` of its first taint.
 async fn dated(desk: &Desk<'_>, name: &str, taints: &Value) -> anyhow::Result<Option<Timestamp>> {
     let applied = desk.apply(&cluster(name, taints)).await?;
     assert!(applied.is_done, "{}", applied.stderr);

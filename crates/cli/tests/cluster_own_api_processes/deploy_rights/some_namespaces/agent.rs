@@ -55,7 +55,7 @@ pub(super) async fn sets_the_levels_of_listed_pods(
     let agent = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(3))?;
     let batch = ["-n", SHOP, "pod", "batch"];
     await_value(kubectl, &batch, LEVEL, &json!("-1")).await?;
-    // The same happens again within a short time, which results in one Event with a count.
+    // The repetition within a short time results in one Event with a count.
     for _ in 0..2 {
         let [exempt, edited, back] =
             ["almanac.dev/ignore=true", "volcano.sh/qos-level=2", "almanac.dev/ignore-"];

@@ -22,7 +22,7 @@ fn policy(name: &str, target: &str, schedule: &str) -> Value {
     policy
 }
 
-/// A desk at which objects are applied.
+/// The kubectl that applies objects, and its control plane.
 struct Desk<'a> {
     test: &'a OwnTest,
     kubectl: &'a Kubectl,
