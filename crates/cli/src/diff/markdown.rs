@@ -199,7 +199,7 @@ fn escaped(text: &str) -> String {
 
 /// Whether a word contains enough consecutive hexadecimal digits for the name of a commit.
 fn has_hash(word: &str) -> bool {
-    word.split(|character: char| !letter.is_ascii_hexdigit())
+    word.split(|character: char| !character.is_ascii_hexdigit())
         .any(|digits| digits.len() >= MIN_HASH_LENGTH)
 }
 

@@ -101,10 +101,10 @@ impl Summary {
         parts.extend((uncompared > 0).then(of_paths));
         parts.extend(self.unrendered_part());
         let text = listed(&parts);
-        let mut letters = text.chars();
-        letters
+        let mut characters = text.chars();
+        characters
             .next()
-            .map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
+            .map_or_else(String::new, |it| it.to_uppercase().to_string() + characters.as_str())
     }
 
     /// The headline without known changes.

@@ -126,13 +126,14 @@ fn peer_address(text: &str) -> Result<String, String> {
     let expected =
         "must be a name or an address and a port, such as 10.0.0.7:8891 or [fd00::7]:8891";
     let (host, port) = text.rsplit_once(':').ok_or(expected)?;
-    let is_digits = port.chars().all(|letter| letter.is_ascii_digit());
+    let is_digits = port.chars().all(|character| character.is_ascii_digit());
     let is_port = is_digits && port.parse::<u16>().is_ok_and(|port| port > 0);
     if bare_of(host).parse::<IpAddr>().is_ok_and(|address| address.is_unspecified()) {
         return Err("must be the address of this process, not an unspecified address".to_owned());
     }
     let is_name = |it: &str| {
-        it.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'))
+        it.chars()
+            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '.'))
     };
     match bare_of(host).parse::<Ipv6Addr>() {
         Ok(address) if is_port => Ok(format!("[{address}]:{port}")),

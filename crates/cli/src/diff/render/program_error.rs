@@ -37,9 +37,9 @@ fn on_one_line(error: &str) -> String {
 }
 
 fn shortened(line: &str) -> String {
-    let mut letters = line.chars();
-    let start: String = letters.by_ref().take(MAX_CHARACTERS).collect();
-    if letters.next().is_some() { start + "…" } else { start }
+    let mut characters = line.chars();
+    let start: String = characters.by_ref().take(MAX_CHARACTERS).collect();
+    if characters.next().is_some() { start + "…" } else { start }
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
             .all(|byte| byte.is_some_and(is_plain));
     if !is_label || id.len() > MAX_ID_LENGTH {
         return Some(format!(
-            "spec.id is {id:?}; it is the prefix of node names: use lower-case letters, digits and '-', begin and end \
+            "spec.id is {id:?}, the prefix of node names; use lower-case letters, digits and '-', begin and end \
              with a letter or digit, and use at most {MAX_ID_LENGTH} characters"
         ));
     }
