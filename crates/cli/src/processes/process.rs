@@ -213,7 +213,8 @@ impl ServingArguments {
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs a process until a signal ends it. `start` creates the process after the connection is established, and returns
-/// a future that ends after the token is canceled. The process reads `files` once, so a replaced file requires a restart.
+/// a future that ends after the token is canceled. The process reads `files` once, so a replaced file
+/// requires a restart.
 pub(crate) fn run<Run: Future<Output = ()>>(
     (connection, process): (&ConnectionArguments, &ServingArguments),
     files: Vec<PathBuf>,

@@ -73,9 +73,9 @@ fn number(random: &mut Rng) -> &'static str {
     random.choice(["0", "1", "2", "0.5", "3", "-1", "(1 + 2)"]).unwrap()
 }
 
-/// The operators of expressions, in two sets that are not mixed. A remainder exposes the last digit of its dividend, which may
-/// differ: each language has its own power function, and not every version of Prometheus corrects its sums. So no
-/// expression has both.
+/// The operators of expressions, in two sets that are not mixed. A remainder exposes the last digit of its dividend,
+/// which may differ: each language has its own power function, and not every version of Prometheus corrects its sums.
+/// So no expression has both.
 const OPERATORS: [[&str; 5]; 2] = [["+", "-", "*", "%", "%"], ["+", "-", "*", "/", "^"]];
 
 /// Whether two results agree except for the last digits.
