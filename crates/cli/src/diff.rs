@@ -171,7 +171,7 @@ pub(crate) fn run(
 }
 
 impl DiffArguments {
-    /// Refuses to overwrite a file that was read.
+    /// Fails if the output file is an input file.
     fn check_out(&self, sides: [&Side; 2]) -> Result<(), ArgumentError> {
         let out = self.out.as_deref();
         let typed = out.map(|it| it.display().to_string()).unwrap_or_default();
@@ -179,7 +179,7 @@ impl DiffArguments {
     }
 }
 
-/// The files of both sides, with the rendered directories.
+/// The sides in the arguments, with their rendered directories.
 fn sides(arguments: &DiffArguments) -> anyhow::Result<Sides> {
     let DiffArguments { paths, git, exclude, render, .. } = arguments;
     if let Some(revisions) = git {
@@ -190,7 +190,7 @@ fn sides(arguments: &DiffArguments) -> anyhow::Result<Sides> {
     Ok(sides)
 }
 
-/// Writes the differences; returns whether anything changes, or may.
+/// Writes the differences; returns whether any value changes or might change.
 fn write(
     question: &Question<'_>,
     format: Output,
@@ -206,7 +206,7 @@ fn write(
     }
 }
 
-/// The comparison of two places, limited to the requested objects of either side; and the unclear objects.
+/// The comparison of two places, limited to the requested objects of either side, and the list of unclear objects.
 fn compared<'a>(
     old: &Side,
     before: Option<&'a InputPlace>,
@@ -215,7 +215,7 @@ fn compared<'a>(
     period: Period,
     only: &[Subject],
 ) -> (Comparison<'a>, BTreeSet<Identity>) {
-    // An assumption applies to both sides, even if only one of them has a policy for it.
+    // An assumption applies to both sides, even if only one side has a policy that needs the assumption.
     let assumed: AssumedValues =
         [before, after].into_iter().flatten().flat_map(|it| it.initial.clone()).collect();
     let forecast = |place: &'a InputPlace| Forecast::new(&place.world, period, assumed.clone());
@@ -243,7 +243,7 @@ fn compared<'a>(
     (Comparison::new(earlier, later), unclear)
 }
 
-/// A name must match on one side.
+/// Fails if a requested name matches on neither side.
 fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentError> {
     let is_known = |name: &Subject| {
         [old, new].iter().any(|side| side.input.may_match(name) || side.input.names_job(name))
@@ -256,7 +256,7 @@ fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentE
     Err(unknown.not_found_in("--only", &versions))
 }
 
-/// Reports the findings that are not in the output, or not visibly.
+/// Reports the findings, unless the user sees them in the output.
 fn write_findings(question: &Question<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
     for (side, which) in [(question.old, "old"), (question.new, "new")] {
         for (index, placed) in side.input.findings.iter().enumerate() {

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use clap::{Command, Subcommand};
 use jiff::Timestamp;
 
-/// The allocator. A process that follows ten thousand objects allocates a lot briefly and keeps little. The default
-/// allocator keeps half again as much memory as this one.
+/// The allocator. A process that watches ten thousand objects allocates much memory briefly and keeps little. The
+/// default allocator keeps 1.5 times as much memory as this allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -42,7 +42,7 @@ impl ProcessCommand {
     }
 }
 
-/// Returns the command line unchanged: everything is in this build.
+/// Returns the command line unchanged: this build contains all commands.
 pub(crate) fn described(command: Command) -> Command {
     command
 }

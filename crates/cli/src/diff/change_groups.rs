@@ -1,4 +1,4 @@
-//! Equal changes of many objects, reported as one: the pods of a policy, or all that one edit concerns.
+//! Groups of equal changes to many objects, such as the pods of a policy or all targets of one edit.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::rows::{Change, Row};
 use super::words::{set_by, title};
 
 /// Groups up to this size are listed item by item.
-const FEW: usize = 3;
+const MAX_LISTED: usize = 3;
 
-/// One change, of one object or of several.
+/// A change to a single object, or equal changes to several objects.
 pub(super) struct ChangeGroup {
     pub(super) change: Change,
     /// The number of objects.
     pub(super) count: usize,
-    /// Whether the same policy and rule set each of them.
+    /// Whether the same policy and rule set all objects.
     has_same_setter: bool,
 }
 
@@ -29,18 +29,18 @@ pub(super) struct ChangeGroups {
 }
 
 struct Group {
-    /// The first changes, each with its index among all.
+    /// The first changes, each with its index in the list of all changes.
     first: Vec<(usize, Change)>,
     count: usize,
     set_by: Vec<String>,
     has_same_setter: bool,
 }
 
-/// The properties that changes of different objects share if they are reported as one.
+/// The properties that changes of different objects must share to be in the same group.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     place: Option<String>,
-    /// The object without its name.
+    /// The identity of the object, except for its name.
     target: Identity,
     field: Field,
     presence: Presence,
@@ -50,7 +50,7 @@ struct Key {
     peaks: Vec<(Option<String>, Option<u32>, Option<u32>)>,
 }
 
-/// The time, and the values before and after.
+/// The times of the rows, and the values before and after.
 type RowKey = (String, Option<Option<Value>>, Option<Option<Value>>);
 
 impl ChangeGroups {
@@ -66,7 +66,7 @@ impl ChangeGroups {
         };
         group.count += 1;
         group.has_same_setter &= group.set_by == setters;
-        if group.first.len() < FEW {
+        if group.first.len() < MAX_LISTED {
             group.first.push((number, change.clone()));
         }
     }
@@ -76,8 +76,8 @@ impl ChangeGroups {
         let mut groups: Vec<(usize, ChangeGroup)> = Vec::new();
         for Group { mut first, count, has_same_setter, .. } in self.groups {
             let (group_count, has_same_setter) =
-                if count > FEW { (count, has_same_setter) } else { (1, true) };
-            first.truncate(if count > FEW { 1 } else { FEW });
+                if count > MAX_LISTED { (count, has_same_setter) } else { (1, true) };
+            first.truncate(if count > MAX_LISTED { 1 } else { MAX_LISTED });
             let one = |(number, change)| {
                 (number, ChangeGroup { change, count: group_count, has_same_setter })
             };
@@ -109,7 +109,7 @@ impl Key {
 }
 
 impl ChangeGroup {
-    /// `Pod default/batch-0 and 35 others`.
+    /// The objects of the group: `Pod default/batch-0 and 35 others`.
     pub(super) fn title(&self) -> String {
         let first = title(&self.change);
         if self.count > 1 { format!("{first} and {} others", self.count - 1) } else { first }

@@ -1,46 +1,47 @@
-//! A table as wide as the terminal. Cells are broken into lines. Names that are still too wide are cut, and different
-//! names still differ.
+//! A table as wide as the terminal. Cells are broken into lines. Names that are still too wide are cut, so that
+//! different names still differ.
 
 use crate::shortening::distinguished;
 use crate::text_width::{display_width, padded};
 use crate::wrapping::{widest_part, wrapped};
 
-/// The number of columns. The first and the last have names.
+/// The number of columns.
 const COUNT: usize = 8;
 
-const OF_NAMES: [usize; 2] = [0, COUNT - 1];
+/// The columns that contain names: the first and the last.
+const NAME_COLUMNS: [usize; 2] = [0, COUNT - 1];
 
 const GAP: &str = "  ";
 
-/// The widest column, so that one long name does not move all others out of sight.
-const WIDEST: usize = 60;
+/// The maximum width of a column, so that a long name does not move the other columns out of sight.
+const MAX_WIDTH: usize = 60;
 
-/// The shortest width to which names are cut.
-const SHORTEST_NAME: usize = 20;
+/// The minimum width to which names are cut.
+const MIN_NAME_WIDTH: usize = 20;
 
-/// The lines of each row; none if the values do not fit next to each other.
+/// The lines of each row; `None` if the values do not fit next to each other.
 pub(super) fn laid_out(rows: &[[String; COUNT]], width: usize) -> Option<Vec<Vec<String>>> {
     let widths = widths(rows, width)?;
     let mut rows = rows.to_vec();
-    for column in OF_NAMES {
+    for column in NAME_COLUMNS {
         cut_names(&mut rows, column, widths[column]);
     }
     Some(rows.iter().map(|row| lines(row, &widths)).collect())
 }
 
-/// The width of each column. The widest one shrinks until all fit, down to its widest word.
+/// The width of each column. The widest column shrinks until all fit, down to its widest word.
 fn widths(rows: &[[String; COUNT]], width: usize) -> Option<[usize; COUNT]> {
     let most = |column: usize, width: fn(&str) -> usize| {
         rows.iter().map(|row| width(&row[column])).max().unwrap_or_default()
     };
     let least: [usize; COUNT] = std::array::from_fn(|column| {
         let least = most(column, widest_part);
-        if OF_NAMES.contains(&column) { least.min(SHORTEST_NAME) } else { least }
+        if NAME_COLUMNS.contains(&column) { least.min(MIN_NAME_WIDTH) } else { least }
     });
     let mut widths: [usize; COUNT] =
-        std::array::from_fn(|column| most(column, display_width).min(WIDEST).max(least[column]));
-    let room = width.saturating_sub(GAP.len() * (COUNT - 1));
-    while widths.iter().sum::<usize>() > room {
+        std::array::from_fn(|column| most(column, display_width).min(MAX_WIDTH).max(least[column]));
+    let available = width.saturating_sub(GAP.len() * (COUNT - 1));
+    while widths.iter().sum::<usize>() > available {
         let shrinks = (0..COUNT).filter(|column| widths[*column] > least[*column]);
         let widest = shrinks.max_by_key(|column| widths[*column])?;
         widths[widest] -= 1;
@@ -48,7 +49,7 @@ fn widths(rows: &[[String; COUNT]], width: usize) -> Option<[usize; COUNT]> {
     Some(widths)
 }
 
-/// Cuts the words of a column that are wider than it.
+/// Cuts the words that are wider than their column.
 fn cut_names(rows: &mut [[String; COUNT]], column: usize, width: usize) {
     let words: Vec<String> =
         rows.iter().flat_map(|row| row[column].split(' ')).map(str::to_owned).collect();

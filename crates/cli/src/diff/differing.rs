@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum DifferingFiles {
     /// The files, links and submodules in a list of git, by their paths in the repository.
     Listed(BTreeSet<PathBuf>),
-    /// Both sides are on the disk, in these directories.
+    /// The directories of both sides on the disk.
     OnDisk([PathBuf; 2]),
 }
 
@@ -20,7 +20,7 @@ impl DifferingFiles {
     pub(super) fn is_at(&self, path: &str) -> bool {
         let path = Path::new(if path == "." { "" } else { path });
         match self {
-            // A link or a submodule may stand for what is below it.
+            // A path below a link or a submodule is not listed itself.
             DifferingFiles::Listed(all) => {
                 all.iter().any(|it| it.starts_with(path) || path.starts_with(it))
             }
@@ -29,7 +29,7 @@ impl DifferingFiles {
     }
 }
 
-/// Whether two files have the same content, or two directories the same files. An unreadable file is different.
+/// Whether two files have the same content, or two directories contain the same files. An unreadable file differs.
 fn are_equal(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;
@@ -56,7 +56,7 @@ fn names_in(dir: &Path) -> io::Result<BTreeSet<OsString>> {
     fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Whether two files of any size have the same content. Anything but a file, such as a pipe, is never opened.
+/// Whether two files of any size have the same content. Only regular files are opened, never a pipe.
 fn have_equal_content(one: &Path, other: &Path) -> io::Result<bool> {
     let (of_one, of_other) = (fs::metadata(one)?, fs::metadata(other)?);
     if !of_one.is_file() || of_one.len() != of_other.len() || !of_other.is_file() {

@@ -1,9 +1,9 @@
 //! Two revisions of a git repository as the sides of a comparison, read with the git program.
 //!
-//! Both sides are read in the same way. The files of a revision, or those in the working tree that git would commit,
-//! are laid out in a temporary directory, limited to those that are read. The working tree and the index are never
-//! touched. A single revision is compared with the working tree. The repository is the one around the current
-//! directory. git's variables of the environment are ignored: in a hook, git sets some that would name another index.
+//! Both sides are read in the same way. Almanac writes the required files of a revision, or of the working tree as git
+//! would commit it, into a temporary directory. The working tree and the index never change. A single revision is
+//! compared with the working tree. The repository is the one that contains the current directory. Environment variables
+//! of git are ignored: in a hook, git sets variables that would select another index.
 
 pub(super) mod laid_out;
 pub(super) mod tree;
@@ -29,8 +29,8 @@ const ARGUMENT: &str = "--git";
 
 const CANNOT_READ: &str = "failed to read the files of a revision";
 
-/// The variables that git sets for its hooks and aliases, or a user for one command.
-const OF_ENVIRONMENT: [&str; 12] = [
+/// The ignored environment variables. Git sets them for its hooks and aliases, and users set them for one command.
+const IGNORED_VARIABLES: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -45,18 +45,18 @@ const OF_ENVIRONMENT: [&str; 12] = [
     "GIT_GRAFT_FILE",
 ];
 
-/// The longest target of a symbolic link that a system follows, in bytes.
-const MOST_OF_LINK: u64 = 4096;
+/// The maximum length in bytes of a symbolic link's target that a system follows.
+const MAX_LINK_BYTES: u64 = 4096;
 
-/// Reads an object, given its size in bytes and its content; it may stop early.
+/// Reads an object, given its size in bytes and its content; the reader may stop early.
 pub(super) type ObjectReader<'a> = dyn FnMut(u64, &mut dyn Read) -> anyhow::Result<()> + 'a;
 
-/// The repository.
+/// A git repository, read with the git program.
 pub(super) struct Repository {
     top: PathBuf,
 }
 
-/// The sides that `A..B`, `A...B` or `A` name, with only these paths if there are any.
+/// The sides that `A..B`, `A...B` or `A` name, limited to these paths; an empty list selects all paths.
 pub(super) fn sides(
     revisions: &str,
     paths: &[String],
@@ -80,7 +80,7 @@ pub(super) fn sides(
         _ => repository.commit(old)?,
     };
     let to = new.as_deref().map(|new| repository.commit(new)).transpose()?;
-    // Both are listed before anything is laid out, since the temporary directory may be inside the working tree.
+    // Both sides are listed before any file is written, since the temporary directory may be inside the working tree.
     let first = repository.tree(old, &from)?;
     let second = match (&new, &to) {
         (Some(new), Some(to)) => repository.tree(new, to)?,
@@ -115,13 +115,13 @@ pub(super) fn sides(
     Ok(sides)
 }
 
-/// A revision must be named; with dots, also one before them.
+/// Rejects an argument without a revision, or with dots but no revision before them.
 fn check_named(revisions: &str) -> Result<(), ArgumentError> {
-    // An empty text comes from an unset variable of a pipeline; it must not pass as a comparison.
+    // An unset variable of a pipeline results in an empty string, which must not pass as a comparison.
     let message = if revisions.is_empty() {
         "name a revision, such as main, or two, such as main...HEAD"
     } else if revisions.starts_with("..") {
-        "no revision before the dots; name one there, such as main or HEAD"
+        "no revision before the dots; name a revision there, such as main or HEAD"
     } else {
         return Ok(());
     };
@@ -131,7 +131,7 @@ fn check_named(revisions: &str) -> Result<(), ArgumentError> {
 /// Git, without the variables of the environment that name a repository.
 fn git(dir: Option<&Path>) -> Command {
     let mut git = Command::new("git");
-    for name in OF_ENVIRONMENT {
+    for name in IGNORED_VARIABLES {
         git.env_remove(name);
     }
     git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
@@ -192,15 +192,15 @@ impl Repository {
         let hint = if self.is_shallow()? {
             "the clone is shallow: fetch it, such as with fetch-depth: 0 or git fetch --unshallow"
         } else {
-            "name a branch, a tag or a commit, such as main..HEAD, and fetch it first if it is not here"
+            "name a branch, a tag or a commit, such as main..HEAD, and fetch it first if this clone does not contain it"
         };
         let message = format!("{} is not a commit of this repository; {hint}", quoted(revision));
         Err(ArgumentError::whole(ARGUMENT, revision, message).into())
     }
 
     fn is_shallow(&self) -> anyhow::Result<bool> {
-        let answer = self.output(&["rev-parse", "--is-shallow-repository"])?;
-        Ok(answer.is_ok_and(|answer| answer.starts_with(b"true")))
+        let output = self.output(&["rev-parse", "--is-shallow-repository"])?;
+        Ok(output.is_ok_and(|output| output.starts_with(b"true")))
     }
 
     fn output(&self, arguments: &[&str]) -> anyhow::Result<Result<Vec<u8>, String>> {
@@ -225,7 +225,7 @@ impl Repository {
     fn tree(&self, name: &str, commit: &str) -> anyhow::Result<Tree> {
         let listed =
             self.listed(&["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit])?;
-        self.tree_of(name, listed.iter().filter_map(|line| tree::of_commit(line)).collect())
+        self.tree_of(name, listed.iter().filter_map(|line| tree::from_commit(line)).collect())
     }
 
     /// The files of the working tree that git would commit: tracked files, ignored or not, and new files that are not
@@ -233,8 +233,8 @@ impl Repository {
     fn working_tree(&self) -> anyhow::Result<Tree> {
         let tracked = self.listed(&["ls-files", "-z", "-t", "--stage"])?;
         let new = self.listed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-        let tracked = tracked.iter().filter_map(|line| tree::of_index(line, &self.top));
-        let new = new.iter().filter_map(|path| tree::of_disk(path, &self.top));
+        let tracked = tracked.iter().filter_map(|line| tree::from_index(line, &self.top));
+        let new = new.iter().filter_map(|path| tree::from_disk(path, &self.top));
         let mut tree = self.tree_of("the working tree", tracked.chain(new).collect())?;
         tree.is_on_disk = true;
         Ok(tree)
@@ -244,12 +244,12 @@ impl Repository {
         Tree::from_list(name, &self.top, listed, |objects| self.link_targets(objects))
     }
 
-    /// The targets of the links with these objects, in their order.
+    /// The link targets in these objects, in the order of the objects.
     fn link_targets(&self, objects: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
         let mut targets = Vec::new();
         self.contents(objects, &mut |size, content| {
-            // A target that is too long for any system is treated as one outside the repository.
-            let mut target = if size > MOST_OF_LINK { b"/".to_vec() } else { Vec::new() };
+            // A target that is too long for any system is treated as a target outside the repository.
+            let mut target = if size > MAX_LINK_BYTES { b"/".to_vec() } else { Vec::new() };
             if target.is_empty() {
                 content.read_to_end(&mut target).context(CANNOT_READ)?;
             }
@@ -259,7 +259,7 @@ impl Repository {
         Ok(targets)
     }
 
-    /// The paths that differ from a commit: in another one, or in the working tree.
+    /// The paths that differ between a commit and another commit or the working tree.
     fn differing(
         &self,
         from: &str,
@@ -285,7 +285,7 @@ impl Repository {
         Ok(DifferingFiles::Listed(all))
     }
 
-    /// The items of a list of git, in which a zero byte ends each.
+    /// The items that git lists, each terminated by a zero byte.
     fn listed(&self, arguments: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
         let listed = match self.output(arguments)? {
             Ok(listed) => listed,
@@ -319,7 +319,7 @@ impl Repository {
                 let size = next_size(&mut output).context(CANNOT_READ)?;
                 let mut content = Read::take(&mut output, size);
                 read_object(size, &mut content)?;
-                // The next object begins after the whole content.
+                // The next object starts after the whole content.
                 io::copy(&mut content, &mut io::sink()).context(CANNOT_READ)?;
                 ensure!(content.limit() == 0, "{CANNOT_READ}: git ended early");
                 output.read_exact(&mut [0]).context(CANNOT_READ)

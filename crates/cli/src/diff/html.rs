@@ -61,7 +61,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(summary.may_differ())
 }
 
-/// Text from files, escaped so that it is never markup.
+/// Text from files, escaped so that nothing in it is markup.
 fn escaped_text(text: &str) -> String {
     escaped(&printable(text)).into_owned()
 }
@@ -75,7 +75,7 @@ fn write_list(head: &str, items: &[String], output: &mut impl Write) -> std::io:
     writeln!(output, "</ul>")
 }
 
-/// A sentence for each change, and a table of all.
+/// Writes a sentence for each change, and a table of all changes.
 fn write_changes(
     changes: &[ChangeGroup],
     jobs: &[JobChange],

@@ -1,4 +1,4 @@
-//! `CronJobs` of both sides: those that start Jobs at other times, and the first instant of a difference.
+//! Differences between the `CronJobs` of both sides: the start times of Jobs, and the first instant that differs.
 //!
 //! The comparison covers the instants, not the spelling: the schedule, its time zone, and whether it is suspended. The
 //! effects of their Jobs are unknown. Starts are counted one after the other, so memory does not grow with the period.
@@ -23,7 +23,7 @@ use crate::wall_clock::civil;
 pub(super) struct Jobs {
     /// The number of compared `CronJobs`.
     pub(super) compared: usize,
-    /// The number of those that are not compared, because an object on the new side cannot be used.
+    /// The number of `CronJobs` that are not compared, because an object on the new side cannot be used.
     pub(super) unclear: usize,
     pub(super) changes: Vec<JobChange>,
 }
@@ -35,9 +35,9 @@ pub(super) struct Pairs<'a> {
     unclear: usize,
 }
 
-/// A `CronJob` of both sides, or of one.
+/// A `CronJob` that exists on both sides, or on a single side.
 struct Pair<'a> {
-    /// The name of its place, if there are several.
+    /// The name of its place; `None` if each side is a single place.
     name: Option<String>,
     place: &'a InputPlace,
     both: JobSides<'a>,
@@ -45,22 +45,22 @@ struct Pair<'a> {
 
 type JobSides<'a> = [Option<&'a ShownCronJob>; 2];
 
-/// The starts of both sides in a period, compared.
+/// The numbers of starts on both sides in a period, and their first difference.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct StartComparison {
     starts: [usize; 2],
-    /// The first instant that only one side has.
+    /// The first instant at which only one side starts a Job.
     differs: Option<Timestamp>,
 }
 
-/// A `CronJob` that starts Jobs at other times.
+/// A change to the instants at which a `CronJob` starts Jobs.
 pub(super) struct JobChange {
     title: String,
     target: Value,
     place: Option<String>,
     before: Option<Schedule>,
     after: Option<Schedule>,
-    /// The first instant at which one side starts a Job and the other one does not, as a civil time and as an instant.
+    /// The first instant at which only one side starts a Job, as a civil time and as an instant.
     differs: Option<(String, Timestamp)>,
 }
 
@@ -109,31 +109,31 @@ impl<'a> Pairs<'a> {
     /// Compares all pairs in a period; equal pairs of schedules are compared once.
     pub(super) fn compared(self, period: Period, threads: usize) -> anyhow::Result<Jobs> {
         let mut distinct: Vec<JobSides<'_>> = Vec::new();
-        let mut of_pairs = Vec::new();
+        let mut pair_results = Vec::new();
         for Pair { both, .. } in &self.all {
             let is_known = |it: &JobSides<'_>| {
                 it.iter().zip(both).all(|(one, other)| has_same_starts(*one, *other))
             };
             let position = distinct.iter().position(is_known);
-            of_pairs.push(position.unwrap_or(distinct.len()));
+            pair_results.push(position.unwrap_or(distinct.len()));
             if position.is_none() {
                 distinct.push(*both);
             }
         }
         let mut results = Vec::new();
-        let of_index =
-            |index: usize, hand: &mut dyn FnMut(StartComparison) -> anyhow::Result<()>| {
-                hand(distinct.get(index).map_or_else(StartComparison::default, |it| {
+        let compare =
+            |index: usize, report: &mut dyn FnMut(StartComparison) -> anyhow::Result<()>| {
+                report(distinct.get(index).map_or_else(StartComparison::default, |it| {
                     StartComparison::for_sides(*it, period)
                 }))
             };
-        in_order(distinct.len(), threads, of_index, |result| {
+        in_order(distinct.len(), threads, compare, |result| {
             results.push(result);
             Ok(())
         })?;
         let (compared, unclear) = (self.all.len(), self.unclear);
-        let of_pairs = of_pairs.into_iter().filter_map(|index| results.get(index).copied());
-        let all = self.all.into_iter().zip(of_pairs);
+        let pair_results = pair_results.into_iter().filter_map(|index| results.get(index).copied());
+        let all = self.all.into_iter().zip(pair_results);
         let differing = all.filter(|(pair, result)| !is_same(pair.both, *result));
         let changes = differing.filter_map(|(pair, result)| JobChange::from_pair(pair, result));
         Ok(Jobs { compared, unclear, changes: changes.collect() })
@@ -176,7 +176,7 @@ impl Jobs {
         self.changes.iter().filter(|it| it.presence() == presence).count()
     }
 
-    /// `1 of 2 CronJobs changes`, `1 CronJob is new`.
+    /// The parts of a summary: `1 of 2 CronJobs changes`, `1 CronJob is new`.
     pub(super) fn parts(&self) -> Vec<String> {
         let [changed, added, removed] =
             [Presence::Both, Presence::Added, Presence::Removed].map(|it| self.count(it));
@@ -191,7 +191,7 @@ impl Jobs {
             parts.push(format!("{} {} new", counted(added, "CronJob"), is(added)));
         }
         if removed > 0 {
-            parts.push(format!("{} {} gone", counted(removed, "CronJob"), is(removed)));
+            parts.push(format!("{} {} removed", counted(removed, "CronJob"), is(removed)));
         }
         parts
     }
@@ -210,7 +210,7 @@ fn has_same_starts(one: Option<&ShownCronJob>, other: Option<&ShownCronJob>) -> 
     }
 }
 
-/// Whether both sides have the `CronJob`, and it starts Jobs at the same times in the period.
+/// Whether the `CronJob` exists on both sides, and starts Jobs at the same instants of the period.
 fn is_same([before, after]: JobSides<'_>, compared: StartComparison) -> bool {
     // The instants of an interval are unknown.
     let are_known = |it: &ShownCronJob| {
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_difference_is_the_first_instant_that_only_one_side_has() {
+    fn the_first_difference_is_the_first_start_on_only_one_side() {
         let at =
             |seconds: &'static [i64]| seconds.iter().map(|it| Timestamp::from_second(*it).unwrap());
         let compared = |one: &'static [i64], other: &'static [i64]| {

@@ -1,6 +1,6 @@
 //! The differences for a program: the documented contract `almanac/diff/v1`.
 //!
-//! The stretches are written as they are computed, one a line. So memory does not grow with the number of policies.
+//! Each stretch is written when it is computed, one a line, so memory use does not grow with the number of policies.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     )?;
     let mut is_first = true;
     let (summary, assumptions) = question.each(
-        // JSON lists all of them.
+        // JSON lists all assumptions.
         usize::MAX,
         |pair, difference| Ok(stretches(pair, difference)),
         |change, (target, stretches)| {
@@ -87,8 +87,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(summary.may_differ())
 }
 
-/// The fields that are written only if they are not empty: `CronJobs`, files that are not compared, rendered
-/// directories, notes.
+/// The optional fields, omitted if empty: `CronJobs`, files that are not compared, rendered directories, notes.
 fn optional_fields(question: &Question<'_>) -> String {
     let jobs = question.jobs.changes.iter().map(JobChange::to_json).collect();
     let texts = |all: &[String]| all.iter().map(|it| json!(it)).collect();
@@ -161,7 +160,7 @@ fn recurring(change: &Change, row: &Row, recurrence: &Recurrence, key: &str) -> 
     fields
 }
 
-/// The head of a difference, and its stretches with a line for each.
+/// The head of a difference, and its stretches, one a line.
 fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, Vec<u8>) {
     let target = pair.after.or(pair.before).map(|place| place.reference(&difference.target));
     let mut head = format!(
@@ -178,7 +177,7 @@ fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, Vec<u8>) {
         let peak = in_form_of_values(totals, |it| it.peak.to_string());
         let hours = in_form_of_values(totals, |it| it.hours.to_string());
         let hours = if has_hours { format!(",\"hours\":{hours}") } else { String::new() };
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(head, ",\"{name}\":{{\"peak\":{peak}{hours}}}");
     }
     (head, lines(difference))
@@ -214,8 +213,8 @@ fn lines(difference: &Difference) -> Vec<u8> {
 #[derive(Default)]
 struct Sides(Vec<(Side, Vec<u8>)>);
 
-/// The most sides in the cache. With more, each side is formatted again.
-const KNOWN_SIDES: usize = 64;
+/// The maximum number of sides in the cache.
+const MAX_CACHED_SIDES: usize = 64;
 
 impl Sides {
     fn json(&mut self, side: &Side) -> &[u8] {
@@ -223,7 +222,7 @@ impl Sides {
             Arc::ptr_eq(&known.origin, &side.origin) && known.value == side.value
         };
         let index = self.0.iter().position(is_same).unwrap_or_else(|| {
-            self.0.truncate(KNOWN_SIDES - 1);
+            self.0.truncate(MAX_CACHED_SIDES - 1);
             self.0.push((side.clone(), side_json(side)));
             self.0.len() - 1
         });
@@ -231,7 +230,7 @@ impl Sides {
     }
 }
 
-/// A side: its value, and the policy and the reason, as in a segment of a forecast.
+/// A side as JSON: its value, the policy and the reason, as in a segment of a forecast.
 fn side_json(side: &Side) -> Vec<u8> {
     format!("{{\"value\":{}{}", value(side), rest_of_segment(&side.origin)).into_bytes()
 }

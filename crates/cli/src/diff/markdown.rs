@@ -1,7 +1,7 @@
 //! The differences as Markdown, for a comment on a pull request: one paragraph, a table, and the assumptions.
 //!
-//! A comment on GitHub has at most 65,536 characters. Changes beyond that are counted. Names come from users, so
-//! nothing in them becomes markup, a link, a mention or a reference here.
+//! A comment on GitHub has at most 65,536 characters. The output has the number of the changes that do not fit. Users
+//! choose names, so nothing in a name becomes markup, a link, a mention or a reference.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -17,32 +17,34 @@ use super::table::{self, HEADS};
 use super::words::{self, incomplete, listed, period, sentence};
 use crate::invisible;
 
-/// The most bytes of the output: less than fits, so that a comment can have a few lines of its own.
-const MOST_BYTES: usize = 60_000;
+/// The maximum number of bytes of the output. A comment can contain some more lines.
+const MAX_BYTES: usize = 60_000;
 
-/// The most changes in the paragraph.
-const IN_PARAGRAPH: usize = 3;
+/// The maximum number of changes in the paragraph.
+const MAX_IN_PARAGRAPH: usize = 3;
 
-/// The most bytes of each sentence in the paragraph, and of each finding.
-const SENTENCE: usize = 3000;
+/// The maximum number of bytes of a sentence in the paragraph, and of a finding.
+const MAX_SENTENCE_BYTES: usize = 3000;
 
-/// The most assumptions, and the most bytes of each.
-const ASSUMPTIONS: usize = 5;
-const ASSUMPTION: usize = 400;
+/// The maximum number of assumptions.
+const MAX_ASSUMPTIONS: usize = 5;
+/// The maximum number of bytes of an assumption.
+const MAX_ASSUMPTION_BYTES: usize = 400;
 
-/// The most findings of each side.
-const FINDINGS: usize = 5;
+/// The maximum number of findings of each side.
+const MAX_FINDINGS: usize = 5;
 
-/// The most notes.
-const NOTES: usize = 6;
+/// The maximum number of notes.
+const MAX_NOTES: usize = 6;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (changes, summary, assumptions) = question.changes()?;
     let mut text = paragraph(question, &changes, &summary);
-    let assumed = list("Assumptions", &words::assumed(&assumptions), ASSUMPTIONS, ASSUMPTION);
-    let further = list("Notes", &question.coverage.notes, NOTES, ASSUMPTION);
+    let assumed =
+        list("Assumptions", &words::assumed(&assumptions), MAX_ASSUMPTIONS, MAX_ASSUMPTION_BYTES);
+    let further = list("Notes", &question.coverage.notes, MAX_NOTES, MAX_ASSUMPTION_BYTES);
     let notes = assumed + &findings(question) + &further;
-    let room = MOST_BYTES - notes.len().min(MOST_BYTES / 2);
+    let capacity = MAX_BYTES - notes.len().min(MAX_BYTES / 2);
     let jobs = &question.jobs.changes;
     if !changes.is_empty() || !jobs.is_empty() {
         text += "\n";
@@ -51,10 +53,10 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let mut is_full = false;
     for (index, change) in changes.iter().enumerate() {
         let rows: String = table::rows(change).into_iter().map(row).collect();
-        if text.len() + rows.len() > room {
+        if text.len() + rows.len() > capacity {
             let omitted: usize = changes.iter().skip(index).map(|it| it.count).sum();
             let values = if omitted == 1 { "value is" } else { "values are" };
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "\n{omitted} more changed {values} not listed here.");
             is_full = true;
             break;
@@ -63,7 +65,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     }
     for (index, job) in jobs.iter().enumerate() {
         let row = row(job.row());
-        if is_full || text.len() + row.len() > room {
+        if is_full || text.len() + row.len() > capacity {
             let omitted = counted(jobs.len() - index, "more changed CronJob");
             let _ = writeln!(text, "\nNot listed here: {omitted}.");
             break;
@@ -79,35 +81,35 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 fn paragraph(question: &Question<'_>, changes: &[ChangeGroup], summary: &Summary) -> String {
     let [old, new] = [question.old, question.new].map(|side| short_revision(&side.name));
     let period = period(question);
-    let [old, new, period] = [old, new, &*period].map(|it| shortened(it, SENTENCE));
+    let [old, new, period] = [old, new, &*period].map(|it| shortened(it, MAX_SENTENCE_BYTES));
     let warning = incomplete(question);
-    let mut text =
-        warning.map_or_else(String::new, |it| format!("**{}**\n\n", shortened(&it, SENTENCE)));
-    // Writing to a text cannot fail.
+    let mut text = warning
+        .map_or_else(String::new, |it| format!("**{}**\n\n", shortened(&it, MAX_SENTENCE_BYTES)));
+    // Writing to a string cannot fail.
     let _ = write!(
         text,
         "**{}** from {old} to {new}, {period}.",
         summary.counted(&question.jobs.parts())
     );
     if let Some(rendered) = words::rendered(question) {
-        let _ = write!(text, " {}", shortened(&rendered, SENTENCE));
+        let _ = write!(text, " {}", shortened(&rendered, MAX_SENTENCE_BYTES));
     }
     for change in most_important(changes) {
         let line = format!("{}: {}", change.title(), sentence(change));
-        let _ = write!(text, " {}.", shortened(&line, SENTENCE));
+        let _ = write!(text, " {}.", shortened(&line, MAX_SENTENCE_BYTES));
     }
-    for job in question.jobs.changes.iter().take(IN_PARAGRAPH) {
+    for job in question.jobs.changes.iter().take(MAX_IN_PARAGRAPH) {
         let line = format!("{}: {}", job.title(), job.sentence());
-        let _ = write!(text, " {}.", shortened(&line, ASSUMPTION));
+        let _ = write!(text, " {}.", shortened(&line, MAX_ASSUMPTION_BYTES));
     }
     let hours = summary.hours(question.period);
-    if changes.len() > IN_PARAGRAPH && !hours.is_empty() {
+    if changes.len() > MAX_IN_PARAGRAPH && !hours.is_empty() {
         let _ = write!(text, " In all, {}.", listed(&hours));
     }
     text + "\n"
 }
 
-/// The changes that cost or save most, in their own order.
+/// The changes with the largest differences in pod-hours, in the order of the input.
 fn most_important(changes: &[ChangeGroup]) -> Vec<&ChangeGroup> {
     let zero = almanac_forecast::PodHours::default();
     let size = |change: &ChangeGroup| {
@@ -116,7 +118,7 @@ fn most_important(changes: &[ChangeGroup]) -> Vec<&ChangeGroup> {
     };
     let mut positions: Vec<usize> = (0..changes.len()).collect();
     positions.sort_by_key(|it| (std::cmp::Reverse(changes.get(*it).map(size)), *it));
-    positions.truncate(IN_PARAGRAPH);
+    positions.truncate(MAX_IN_PARAGRAPH);
     positions.sort_unstable();
     positions.into_iter().filter_map(|it| changes.get(it)).collect()
 }
@@ -125,14 +127,14 @@ fn row(cells: [String; 8]) -> String {
     format!("| {} |\n", cells.map(|it| escaped(&it)).join(" | "))
 }
 
-/// The first items of a list below a head, each with at most `longest` bytes, and the number of the others.
+/// A list below a head: the first `most` items, each cut to `longest` bytes, and the number of the others.
 fn list(head: &str, items: &[String], most: usize, longest: usize) -> String {
     if items.is_empty() {
         return String::new();
     }
     let mut text = format!("\n{head}:\n\n");
     for item in items.iter().take(most) {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "- {}", shortened(item, longest));
     }
     if items.len() > most {
@@ -148,7 +150,7 @@ fn findings(question: &Question<'_>) -> String {
         let bad = all.filter(|it| it.finding.severity() != Severity::Info);
         let bad: Vec<String> = bad.map(|it| side.line_of(it)).collect();
         let head = format!("{} in the {which} files", counted(bad.len(), "finding"));
-        list(&head, &bad, FINDINGS, SENTENCE)
+        list(&head, &bad, MAX_FINDINGS, MAX_SENTENCE_BYTES)
     };
     [(question.old, "old"), (question.new, "new")].map(of_side).concat()
 }
@@ -159,35 +161,35 @@ fn shortened(text: &str, most: usize) -> String {
     if whole.len() <= most {
         return whole;
     }
-    let letters: Vec<char> = text.chars().collect();
-    let start = |count: usize| escaped(&letters.iter().take(count).collect::<String>());
-    let counts: Vec<usize> = (0..=letters.len().min(most)).collect();
+    let suffix: Vec<char> = text.chars().collect();
+    let start = |count: usize| escaped(&suffix.iter().take(count).collect::<String>());
+    let counts: Vec<usize> = (0..=suffix.len().min(most)).collect();
     let fitting = counts.partition_point(|count| start(*count).len() <= most);
     start(fitting.saturating_sub(1)) + "…"
 }
 
-/// GitHub reads a word of at least this many digits and letters from a to f as the name of a commit.
-const HASH: usize = 7;
+/// The minimum number of hexadecimal digits in a word that GitHub reads as the name of a commit.
+const MIN_HASH_LENGTH: usize = 7;
 
 /// The number of digits in the short name of a commit.
-const SHORT: usize = 12;
+const SHORT_HASH_LENGTH: usize = 12;
 
-/// The short name of a commit; any other revision unchanged.
+/// The short name of a commit. Any other revision is unchanged.
 fn short_revision(name: &str) -> &str {
     let is_commit = matches!(name.len(), 40 | 64) && name.bytes().all(|it| it.is_ascii_hexdigit());
-    if is_commit { name.get(..SHORT).unwrap_or(name) } else { name }
+    if is_commit { name.get(..SHORT_HASH_LENGTH).unwrap_or(name) } else { name }
 }
 
-/// Text from users in Markdown, so that GitHub displays it verbatim. A word that could be the name of a commit is code.
+/// Text from users, escaped so that GitHub displays it verbatim. A word that could be the name of a commit is code.
 fn escaped(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     for word in text.split_inclusive(char::is_whitespace) {
-        let letters = word.trim_end_matches(char::is_whitespace);
-        if has_hash(letters) {
+        let suffix = word.trim_end_matches(char::is_whitespace);
+        if has_hash(suffix) {
             output += "<code>";
-            write_escaped(letters, &mut output);
+            write_escaped(suffix, &mut output);
             output += "</code>";
-            write_escaped(&word[letters.len()..], &mut output);
+            write_escaped(&word[suffix.len()..], &mut output);
         } else {
             write_escaped(word, &mut output);
         }
@@ -195,23 +197,24 @@ fn escaped(text: &str) -> String {
     output
 }
 
-/// Whether a run of digits and letters from a to f is long enough to be the name of a commit.
+/// Whether a word contains enough consecutive hexadecimal digits for the name of a commit.
 fn has_hash(word: &str) -> bool {
-    word.split(|letter: char| !letter.is_ascii_hexdigit()).any(|digits| digits.len() >= HASH)
+    word.split(|character: char| !character.is_ascii_hexdigit())
+        .any(|digits| digits.len() >= MIN_HASH_LENGTH)
 }
 
-/// GitHub looks for people and issues after it has decoded entities, but only in one piece of text at a time. So a
-/// letter that would begin a mention or a reference is in an element of its own.
+/// Escapes a word. GitHub searches for mentions and references after decoding entities, but only inside a single
+/// element. So a character that would start a mention or a reference is in a separate element.
 fn write_escaped(text: &str, output: &mut String) {
-    for (position, letter) in text.char_indices() {
-        match letter {
+    for (position, character) in text.char_indices() {
+        match character {
             '&' => output.push_str("&amp;"),
             '<' => output.push_str("&lt;"),
             '>' => output.push_str("&gt;"),
-            // A mention, a reference to an issue.
+            // The start of a mention or of a reference to an issue.
             '@' => output.push_str("<span>@</span>"),
             '#' => output.push_str("<span>#</span>"),
-            // Another reference to an issue: GH-12.
+            // A reference to an issue, such as GH-12.
             '-' if ends_with(&text[..position], "gh") => output.push_str("<span>-</span>"),
             // The scheme of a link.
             '/' if output.ends_with(":/") => {
@@ -220,22 +223,22 @@ fn write_escaped(text: &str, output: &mut String) {
             }
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '!' | '$' => {
                 output.push('\\');
-                output.push(letter);
+                output.push(character);
             }
             '.' if ends_with(&text[..position], "www") => output.push_str("&#46;"),
-            letter if letter.is_control() => output.push(' '),
-            letter => match invisible::code_point(letter) {
+            character if character.is_control() => output.push(' '),
+            character => match invisible::code_point(character) {
                 Some(number) => write_escaped(&number, output),
-                None => output.push(letter),
+                None => output.push(character),
             },
         }
     }
 }
 
-/// Whether a text ends with letters of either case.
-fn ends_with(text: &str, letters: &str) -> bool {
-    let end = text.len().checked_sub(letters.len()).and_then(|start| text.get(start..));
-    end.is_some_and(|it| it.eq_ignore_ascii_case(letters))
+/// Whether a string ends with this suffix, ignoring case.
+fn ends_with(text: &str, suffix: &str) -> bool {
+    let end = text.len().checked_sub(suffix.len()).and_then(|start| text.get(start..));
+    end.is_some_and(|it| it.eq_ignore_ascii_case(suffix))
 }
 
 #[cfg(test)]
@@ -243,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_escaped_before_it_is_shortened() {
+    fn text_is_escaped_before_shortening() {
         assert_eq!(shortened("@a", 100), "<span>@</span>a");
         assert_eq!(shortened("####", 30), "<span>#</span><span>#</span>…");
         assert_eq!(shortened("üüü", 5), "üü…");

@@ -1,4 +1,4 @@
-//! The parsed request, and its execution: places are compared on several threads, and changes are reported in order.
+//! The request of a comparison: its parts, and its execution on several threads, with changes reported in order.
 
 use std::collections::BTreeSet;
 
@@ -15,22 +15,21 @@ use crate::forecast::in_order::in_order;
 use crate::forecast::progress::Progress;
 use crate::input::InputPlace;
 
-/// The parsed request.
+/// A comparison: both sides, the pairs of places, and the settings of the command.
 pub(super) struct Question<'a> {
     pub(super) old: &'a Side,
     pub(super) new: &'a Side,
     pub(super) pairs: Vec<Pair<'a>>,
     pub(super) period: Period,
     pub(super) zone: Zone,
-    /// The number of threads.
     pub(super) threads: usize,
     pub(super) coverage: Coverage,
     pub(super) jobs: Jobs,
 }
 
-/// Two places that are compared.
+/// The places to compare with each other: an old one and a new one.
 pub(super) struct Pair<'a> {
-    /// The common name, if there are several places.
+    /// The common name; `None` if each side is a single place.
     pub(super) name: Option<String>,
     pub(super) before: Option<&'a InputPlace>,
     pub(super) after: Option<&'a InputPlace>,
@@ -39,7 +38,7 @@ pub(super) struct Pair<'a> {
     pub(super) unclear: BTreeSet<Identity>,
 }
 
-/// The assumptions about the changes, on the old side and on the new one.
+/// The assumptions about the changes, on the old side and on the new side.
 pub(super) type Assumptions = [BTreeSet<Assumption>; 2];
 
 /// A message from the thread that compares a part.
@@ -123,7 +122,7 @@ impl Question<'_> {
     pub(super) fn changes(&self) -> anyhow::Result<(Vec<ChangeGroup>, Summary, Assumptions)> {
         let mut change_groups = ChangeGroups::default();
         let draw = |_: &Pair<'_>, _: &almanac_forecast::Difference| Ok(());
-        let (summary, assumed) = self.each(rows::MOST, draw, |change, ()| {
+        let (summary, assumed) = self.each(rows::MAX_ROWS, draw, |change, ()| {
             change_groups.add(change);
             Ok(())
         })?;

@@ -1,9 +1,9 @@
 //! Overlays and charts of both sides, rendered on request: by flags, or by the `almanac.toml` of the old side, so that
 //! a change cannot choose what runs.
 //!
-//! Each directory is copied into a temporary one, limited to files that may be read (`stage`). All its references must
-//! be inside (`kustomization`). It is rendered there within limits (`program`). A directory that cannot be rendered is
-//! not compared, and a finding has the error (`program_error`).
+//! `stage` copies the readable files of each directory into a temporary directory. `kustomization` rejects references
+//! that lead out of the directory. `program` renders the copy within limits. A directory that cannot be rendered is not
+//! compared, and a finding has the error (`program_error`).
 
 mod kustomization;
 mod program;
@@ -33,7 +33,7 @@ use crate::invisible::printable;
 const KUSTOMIZE: &str = "--kustomize";
 const HELM: &str = "--helm";
 
-/// The directories to render on both sides.
+/// The flags that render directories.
 #[derive(Args)]
 pub(super) struct RenderArguments {
     /// Build this kustomization directory on both sides, and compare the results; without paths, only these
@@ -58,22 +58,22 @@ pub(super) struct RenderArguments {
 pub(super) struct Target {
     pub(super) dir: PathBuf,
     renderer: Renderer,
-    /// The text in the flag or the settings.
+    /// The target as written in the flag or the settings.
     text: String,
     is_flag: bool,
 }
 
 enum Renderer {
     Kustomize,
-    /// With these values files, by their paths in the tree.
+    /// Helm with these values files, by their paths in the tree.
     Helm(Vec<PathBuf>),
 }
 
 /// The reason that a directory is not rendered.
 enum Failure {
-    /// A problem in its content, with a fix.
+    /// A problem in the content of the directory, with a fix.
     Content(String, &'static str),
-    /// A problem of this machine.
+    /// A problem on this machine.
     Machine(anyhow::Error),
 }
 
@@ -83,7 +83,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Converts the path of an argument to one below the root.
+/// Converts the path of an argument to a path below the root.
 type Inside<'a> = dyn Fn(&'static str, &str) -> anyhow::Result<PathBuf> + 'a;
 
 const OUTSIDE: &str = "is not inside the compared directory; name a path without a leading ..";
@@ -93,13 +93,13 @@ impl RenderArguments {
         Duration::from_secs(self.render_seconds)
     }
 
-    /// The targets in the flags; `inside` converts a path to one below the root.
+    /// The targets in the flags; `inside` converts a path to a path below the root.
     pub(super) fn targets(&self, inside: &Inside<'_>) -> anyhow::Result<Vec<Target>> {
         targets(&self.kustomize, &self.helm, true, inside)
     }
 
-    /// Adds the targets of two directories, from the flags or from the settings of the old one. With flags, only their
-    /// targets are compared.
+    /// Renders the targets of two directories, and adds the results. The flags list the targets, else the settings of
+    /// the old directory. With flags, only the targets are compared.
     pub(super) fn add_to(&self, sides: &mut Sides) -> anyhow::Result<()> {
         let inside = |argument: &'static str, path: &str| -> anyhow::Result<PathBuf> {
             let outside = || ArgumentError::whole(argument, path, OUTSIDE);
@@ -120,7 +120,7 @@ impl RenderArguments {
         for side in &sides.both {
             trees.push(match &*side.paths {
                 [] => Tree::empty(&side.name),
-                [path] if path.is_dir() => Tree::of_directory(&side.name, &side.viewpoint.root)?,
+                [path] if path.is_dir() => Tree::from_directory(&side.name, &side.viewpoint.root)?,
                 _ if !has_flags => return Ok(()),
                 _ => {
                     let message = "is a file; to render on both sides, name two directories";
@@ -137,7 +137,7 @@ impl RenderArguments {
     }
 }
 
-/// The targets in the settings of the old side that are within these paths or around them.
+/// The targets in the settings of the old side, limited to directories that are inside of these paths or contain them.
 pub(super) fn targets_of_settings(root: &Path, paths: &[PathBuf]) -> anyhow::Result<Vec<Target>> {
     let Some((path, settings)) = settings::around(root, |it| it.diff.is_some())? else {
         return Ok(Vec::new());
@@ -188,7 +188,7 @@ fn targets(
     Ok(all)
 }
 
-/// A path resolved from a base, without following links; `None` if it leads out.
+/// A path resolved from a base, without following links; `None` if the path leads out of the root.
 fn below(base: &Path, path: &str) -> Option<PathBuf> {
     let mut full = base.to_owned();
     for component in Path::new(path).components() {
@@ -206,7 +206,7 @@ fn below(base: &Path, path: &str) -> Option<PathBuf> {
     Some(full)
 }
 
-/// Renders the targets of both sides and adds the results to them.
+/// Renders the targets of both sides, and adds the results to the sides.
 pub(super) fn add(
     sides: &mut Sides,
     targets: Vec<Target>,
@@ -242,7 +242,7 @@ pub(super) fn add(
                 add_content(old_side, Ok(before));
                 add_content(new_side, Ok(after));
             }
-            // A problem of the new side is a finding there.
+            // On the new side, the problem is a finding.
             (_, Err(why)) => {
                 sides.coverage.unrendered.push(target.place());
                 add_content(new_side, Err(why));
@@ -257,7 +257,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The output, or the reason that there is none, with a fix.
+/// The output, or the reason for the failure and a fix.
 type RenderResult = Result<Arc<[u8]>, (String, &'static str)>;
 
 impl Target {
@@ -265,7 +265,7 @@ impl Target {
         tree.has(&self.dir)
     }
 
-    /// The directory of a flag must exist, on one side at least.
+    /// Fails if the directory of a flag exists on neither side.
     fn check_flag(&self, trees: [&Tree; 2]) -> Result<(), ArgumentError> {
         if !self.is_flag {
             return Ok(());
@@ -322,7 +322,7 @@ impl Target {
         }
     }
 
-    /// The output for a side; empty if there is no such directory.
+    /// The output for a side; empty if the directory does not exist.
     fn rendered(&self, origin: &Origin<'_>, limit: Duration) -> anyhow::Result<RenderResult> {
         if !self.is_in(origin.tree) {
             return Ok(Ok(Arc::from(&b""[..])));
@@ -376,7 +376,8 @@ impl Target {
                 Err(Failure::Content(message, "allow more with --render-seconds"))
             }
             Outcome::TooMuch => {
-                let message = format!("the output is larger than {} MiB", program::MOST >> 20);
+                let message =
+                    format!("the output is larger than {} MiB", program::MAX_OUTPUT_BYTES >> 20);
                 Err(Failure::Content(message, "render parts of it"))
             }
         }

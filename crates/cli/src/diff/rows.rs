@@ -11,13 +11,13 @@ use almanac_forecast::{
 
 use crate::stretches::{edge, once};
 
-/// The most rows of a field in text output; the rest are counted.
-pub(super) const MOST: usize = 8;
+/// The maximum number of rows of a field in text output; the output has the number of the others.
+pub(super) const MAX_ROWS: usize = 8;
 
-/// One field of one object that changes.
+/// A change to a field of an object.
 #[derive(Clone)]
 pub(super) struct Change {
-    /// The place, if there are several.
+    /// The name of the place; `None` if each side is a single place.
     pub(super) place: Option<String>,
     pub(super) target: Identity,
     pub(super) field: Field,
@@ -25,10 +25,10 @@ pub(super) struct Change {
     pub(super) rows: Vec<Row>,
     /// The number of omitted rows.
     pub(super) more: usize,
-    /// The growth of its pod-hours over the period, if both are known.
+    /// The growth of the field's pod-hours over the period; `None` if a side is unknown.
     pub(super) growth: Option<PodHours>,
     pub(super) period: Period,
-    /// The name of each number, its peak before and its peak after.
+    /// For each number: its name, its peak before, and its peak after.
     pub(super) peaks: Vec<(Option<String>, Option<u32>, Option<u32>)>,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct Change {
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) when: String,
-    /// The pattern of its repetition, if there is one.
+    /// The pattern of the repetition; `None` if the row does not repeat.
     pub(super) recurrence: Option<Recurrence>,
-    /// The first stretch; all have the same values.
+    /// The first stretch; all stretches of the row have the same values.
     pub(super) first: Stretch,
     pub(super) times: usize,
     /// The growth of the pod-hours over the period.
@@ -50,15 +50,15 @@ pub(super) struct Row {
 pub(super) enum Unit {
     Pods,
     Nodes,
-    /// A lower bound.
+    /// Pod-hours that are a lower bound.
     AtLeast,
-    /// Pods that are also counted at their workloads.
+    /// Pods in units, which the totals of their workloads also include.
     InUnits,
     Waiting,
 }
 
 impl Unit {
-    /// The unit of the sum over time of this field; `None` if it has no sum.
+    /// The unit of the field's sum over time; `None` if the field has no sum.
     pub(super) fn for_field(target: &Identity, field: Field) -> Option<Unit> {
         match field {
             Field::Replicas if target.kind() == "ScalableNodeGroup" => Some(Unit::Nodes),
@@ -86,7 +86,7 @@ impl Change {
         }
         rows.sort_by_key(|row: &Row| row.first.from);
         let more = rows.len().saturating_sub(most);
-        // A last row is as short as the note that one more exists.
+        // The last row takes no more space than a note about one omitted row.
         let more = if more > 1 { more } else { 0 };
         rows.truncate(rows.len() - more);
         let hours = |totals: &[&Total]| totals.iter().map(|it| it.hours).sum::<PodHours>();
@@ -114,7 +114,7 @@ impl Change {
         }
     }
 
-    /// Whether both sides have a value: one that a policy sets, or that the object has.
+    /// Whether both sides have a value, set by a policy or in the object.
     pub(super) fn has_both_values(&self) -> bool {
         let has_both = |row: &Row| row.first.before.is_some() && row.first.after.is_some();
         self.presence == Presence::Both || self.rows.first().is_some_and(has_both)

@@ -23,7 +23,7 @@ use crate::outcome::FailOn;
 /// The name in git for the side of a file that does not exist.
 const NOTHING: &str = "/dev/null";
 
-/// The files of both sides.
+/// The sides of a comparison before they are read, and the coverage so far.
 pub(super) struct Sides {
     pub(super) both: [SideFiles; 2],
     pub(super) differing: DifferingFiles,
@@ -41,24 +41,24 @@ pub(super) struct Coverage {
     pub(super) unrendered: Vec<String>,
     /// The commands that rendered directories of both sides, as named in findings.
     pub(super) rendered: Vec<String>,
-    /// The files that are not read as written, each once, and notes on rendering.
+    /// Notes on the files that are not read as written, and on rendering; without duplicates.
     pub(super) notes: Vec<String>,
 }
 
-/// The files of one side.
+/// The location of the files of one side.
 pub(super) struct SideFiles {
     /// The name of the side.
     pub(super) name: String,
-    /// The files and directories to read; none for an empty side.
+    /// The files and directories to read; empty for an empty side.
     pub(super) paths: Vec<PathBuf>,
     pub(super) viewpoint: Viewpoint,
-    /// The submodules, which are not read.
+    /// The skipped submodules.
     pub(super) submodules: Vec<PathBuf>,
-    /// The directory of the files, removed after they are read.
+    /// The temporary directory of the files, removed after reading.
     pub(super) temporary: Option<TemporaryDir>,
 }
 
-/// One side, read.
+/// The input of one side, after reading.
 pub(super) struct Side {
     /// The name of the side.
     pub(super) name: String,
@@ -81,8 +81,7 @@ impl Sides {
     pub(super) fn named(paths: &[String]) -> anyhow::Result<Sides> {
         let [old, new] = paths else {
             let text = paths.join(" ");
-            let message =
-                "name two files or directories, the old and the new one, or revisions with --git";
+            let message = "name two files or directories, the old and the new version, or revisions with --git";
             return Err(ArgumentError::whole("PATH", &text, message).into());
         };
         let here = std::env::current_dir().context("failed to find the current directory")?;
@@ -224,7 +223,7 @@ impl SideFiles {
 }
 
 impl Side {
-    /// The notes on differing files, each with its path relative to the side.
+    /// The notes on differing files, with the path of the file relative to the side.
     fn noted(&self, differs: &impl Fn(&str) -> bool) -> impl Iterator<Item = (String, &Note)> {
         let depends =
             |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
@@ -271,8 +270,9 @@ impl Side {
         all.into_iter().collect()
     }
 
-    /// Whether the effect of a policy, or the state of an object, is unclear from the files of a place. Either the
-    /// object cannot be used as written; or it is missing, unlike `before`, and may be in a file that cannot be read.
+    /// Whether the effect of a policy, or the state of an object, is unclear from the files of a place. There are two
+    /// reasons: the object cannot be used as written, or it is missing, exists in `before`, and may be in a file that
+    /// cannot be read.
     pub(super) fn unclear<'a>(
         &self,
         place: Option<&'a InputPlace>,
@@ -287,12 +287,12 @@ impl Side {
         }
     }
 
-    /// Whether there may be objects that were not read.
+    /// Whether an unread file may contain objects.
     pub(super) fn may_miss_objects(&self) -> bool {
         self.hides_objects || self.errors().any(|(_, object)| object.is_none())
     }
 
-    /// The findings with errors: the source, and the object, if any.
+    /// The errors among the findings: the source, and the object; `None` for a finding about a whole file.
     fn errors(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
         let findings = self.input.findings.iter();
         let errors = findings.filter(|it| it.finding.severity() == Severity::Error);
@@ -304,7 +304,7 @@ impl Side {
         self.input.all_places().iter().filter(|place| !place.name.is_empty())
     }
 
-    /// The places of this side, with those of the other side that have files here; `None` if that adds no place.
+    /// The places of this side and the places of the other side that contain files here; `None` if none is added.
     fn places_as_of(&self, other: &Side) -> Option<Vec<Place>> {
         let moved = |dir: &Folder| {
             let below = dir.seen_from(&other.root);
@@ -326,8 +326,8 @@ impl Side {
     }
 }
 
-/// The pairs of places to compare, with their names if there are several. A side with a single place is compared with
-/// each place of the other.
+/// The pairs of places to compare; several pairs have names. A single place is compared with each place of the other
+/// side.
 pub(super) fn pairs<'a>(
     old: &'a Side,
     new: &'a Side,
@@ -364,7 +364,7 @@ pub(super) fn pairs<'a>(
     pairs.into_iter().map(pair).collect()
 }
 
-/// The time zone of the output: that of all policies, if they share one.
+/// The time zone of the output: the common zone of all policies, else UTC.
 pub(super) fn common_zone(old: &Side, new: &Side) -> Zone {
     let is_empty =
         |side: &Side| side.input.places.iter().all(|it| it.world.policies().next().is_none());
@@ -377,8 +377,8 @@ pub(super) fn common_zone(old: &Side, new: &Side) -> Zone {
     zone.unwrap_or(Zone::utc())
 }
 
-/// The exit code for the findings of the new files, since the change may fix those of the old ones. If a file of the
-/// old side cannot be read, the findings of the old side decide.
+/// The exit code for the findings in the new files, since the change may fix findings in the old files. If a file of
+/// the old side cannot be read, the findings of the old side decide.
 pub(super) fn exit_code(fail_on: FailOn, old: &Side, new: &Side) -> ExitCode {
     let is_unread = old.input.findings.iter().any(|it| it.finding.code == Code::UnreadableFile);
     if is_unread { fail_on.code(&old.input.findings) } else { fail_on.code(&new.input.findings) }

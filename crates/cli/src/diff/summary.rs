@@ -1,4 +1,4 @@
-//! The sum of all changes: how many values and `CronJobs` differ, how many are not compared, and the pod-hours.
+//! The sum of all changes: the numbers of values and `CronJobs` that differ or are not compared, and the pod-hours.
 
 use almanac_engine::counted;
 use almanac_forecast::{PodHours, Presence};
@@ -6,7 +6,7 @@ use almanac_forecast::{PodHours, Presence};
 use super::rows::{Change, Unit};
 use super::words::{a_week, listed};
 
-/// The sum of all changes.
+/// The numbers of compared, changed and skipped values, `CronJobs`, paths and directories, with the pod-hours.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Summary {
     /// The number of compared fields.
@@ -17,7 +17,7 @@ pub(super) struct Summary {
     pub(super) uncompared: usize,
     /// The number of directories that could not be rendered.
     pub(super) unrendered: usize,
-    /// The number of compared `CronJobs`, and of those that start Jobs at other times.
+    /// The number of compared `CronJobs`, and the number of `CronJobs` that start Jobs at other times.
     pub(super) jobs: usize,
     pub(super) jobs_changed: usize,
     /// The number of `CronJobs` that were not compared, because an object on the new side cannot be used.
@@ -55,7 +55,8 @@ impl Summary {
         self.is_changed() || self.unclear + self.jobs_unclear > 0
     }
 
-    /// `3 of 12 values change, 1 is new and 2 are no longer set`; `jobs` are the parts about `CronJobs`.
+    /// The counts in words: `3 of 12 values change, 1 is new and 2 are no longer set`. `jobs` contains the parts about
+    /// `CronJobs`.
     pub(super) fn counted(&self, jobs: &[String]) -> String {
         let is = |count| if count == 1 { "is" } else { "are" };
         let paths = |count: usize| match count {
@@ -100,13 +101,13 @@ impl Summary {
         parts.extend((uncompared > 0).then(of_paths));
         parts.extend(self.unrendered_part());
         let text = listed(&parts);
-        let mut letters = text.chars();
-        letters
+        let mut characters = text.chars();
+        characters
             .next()
-            .map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
+            .map_or_else(String::new, |it| it.to_uppercase().to_string() + characters.as_str())
     }
 
-    /// The headline if no change is known.
+    /// The headline without known changes.
     fn unchanged(&self, paths: &dyn Fn(usize) -> String) -> String {
         let is_not = |count| if count == 1 { "is not" } else { "are not" };
         let (jobs, values) = (self.jobs + self.jobs_unclear, self.fields + self.unclear);
@@ -128,27 +129,27 @@ impl Summary {
         format!("{verdict}: {}", parts.join(", "))
     }
 
-    /// `1 directory is not rendered`, if any is not.
+    /// The number of directories that are not rendered: `1 directory is not rendered`; `None` if it is 0.
     fn unrendered_part(&self) -> Option<String> {
         let count = self.unrendered;
         let is = if count == 1 { "is" } else { "are" };
         (count > 0).then(|| format!("{} {is} not rendered", directories(count)))
     }
 
-    /// `1 CronJob is`.
+    /// The number of `CronJobs` that are not compared, with the verb: `1 CronJob is`.
     fn unclear_jobs(&self) -> String {
         let is = if self.jobs_unclear == 1 { "is" } else { "are" };
         format!("{} {is}", counted(self.jobs_unclear, "CronJob"))
     }
 
-    /// The counts, with the sum: `3 of 12 values change; +2,432 pod-hours a week`.
+    /// The counts and the pod-hours: `3 of 12 values change; +2,432 pod-hours a week`.
     pub(super) fn sentence(&self, jobs: &[String], period: almanac_forecast::Period) -> String {
         let mut parts = vec![self.counted(jobs)];
         parts.extend(self.hours(period));
         parts.join("; ")
     }
 
-    /// `+2,432 pod-hours a week`, for each unit with a difference.
+    /// The growth in each unit with a difference: `+2,432 pod-hours a week`.
     pub(super) fn hours(&self, period: almanac_forecast::Period) -> Vec<String> {
         let sums =
             [(self.pods, Unit::Pods), (self.nodes, Unit::Nodes), (self.at_least, Unit::AtLeast)];
@@ -157,7 +158,7 @@ impl Summary {
     }
 }
 
-/// `1 directory`.
+/// A number of directories: `1 directory`.
 fn directories(count: usize) -> String {
     if count == 1 { "1 directory".to_owned() } else { format!("{count} directories") }
 }

@@ -4,11 +4,11 @@ use super::change_groups::ChangeGroup;
 use super::rows::Row;
 use super::words::{peaks, signed, values};
 
-/// The columns.
+/// The headings of the columns.
 pub(super) const HEADS: [&str; 8] =
     ["target", "field", "when", "before", "after", "hours a week", "peak", "set by"];
 
-/// The rows of a change. Only the first row has the object. Omitted rows are counted.
+/// The rows of a change. Only the first row names the object. The last row has the number of omitted rows.
 pub(super) fn rows(group: &ChangeGroup) -> Vec<[String; 8]> {
     let change = &group.change;
     let mut rows: Vec<[String; 8]> = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn rows(group: &ChangeGroup) -> Vec<[String; 8]> {
     rows
 }
 
-/// The pod-hours a week of a row, where those of the change are known.
+/// The pod-hours a week of a row; empty if those of the change are unknown.
 pub(super) fn hours_of(group: &ChangeGroup, row: &Row) -> String {
     let growth = row.growth.filter(|_| group.change.growth.is_some());
     growth.map_or_else(String::new, |it| signed(it.times(group.count).a_week(group.change.period)))

@@ -21,8 +21,8 @@ const QUIET: Style = Style::new().dimmed();
 const MORE: Style = AnsiColor::Red.on_default();
 const LESS: Style = AnsiColor::Green.on_default();
 
-/// The most changes that are listed; the rest are counted, as more are not readable in a terminal.
-const MOST: usize = 200;
+/// The maximum number of listed changes, so that a terminal stays readable; the output has the number of the others.
+const MAX_CHANGES: usize = 200;
 
 pub(super) fn write(
     question: &Question<'_>,
@@ -41,9 +41,9 @@ pub(super) fn write(
     if let Some(text) = words::rendered(question) {
         writeln!(output, "{}", printable(&text))?;
     }
-    let listed = &changes[..changes.len().min(MOST)];
-    let omitted: usize = changes.iter().skip(MOST).map(|it| it.count).sum();
-    let jobs = question.jobs.changes.iter().take(MOST);
+    let listed = &changes[..changes.len().min(MAX_CHANGES)];
+    let omitted: usize = changes.iter().skip(MAX_CHANGES).map(|it| it.count).sum();
+    let jobs = question.jobs.changes.iter().take(MAX_CHANGES);
     if !listed.is_empty() || !question.jobs.changes.is_empty() {
         writeln!(output)?;
     }
@@ -64,7 +64,7 @@ pub(super) fn write(
         let (title, sentence) = (printable(job.title()), printable(&job.sentence()));
         writeln!(output, "{title}: {sentence}")?;
     }
-    let omitted_jobs = question.jobs.changes.len().saturating_sub(MOST);
+    let omitted_jobs = question.jobs.changes.len().saturating_sub(MAX_CHANGES);
     if omitted_jobs > 0 {
         writeln!(output, "and {} more", counted(omitted_jobs, "CronJob"))?;
     }
@@ -111,7 +111,7 @@ fn write_table(
     Ok(())
 }
 
-/// A row of a table that is too wide, as a sentence below its target.
+/// Writes a row as a sentence below its target, for a table that is too wide.
 fn write_row(row: &[String; 8], output: &mut impl Write) -> io::Result<()> {
     let [target, field, when, ..] = row;
     if !target.is_empty() {

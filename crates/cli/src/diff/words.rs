@@ -1,4 +1,4 @@
-//! Changes in words: values, pod-hours, peaks, a sentence for each, and one paragraph for all.
+//! Changes in words: values, pod-hours and peaks, a sentence for each change, and a paragraph for all changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -13,23 +13,23 @@ use super::rows::{Change, Row, Unit};
 use crate::forecast::{in_zone, writer_name};
 use crate::wall_clock::civil;
 
-/// The longest list of names that is written in full; of longer ones, only added and removed names are listed.
-const NAMES: usize = 3;
+/// The maximum length of a list of names that is written in full. Longer lists have only added and removed names.
+const MAX_FULL_LIST: usize = 3;
 
-/// The most added or removed names that are listed; the rest are counted.
-const MOST_NAMES: usize = 12;
+/// The maximum number of listed names; the text has the number of the others.
+const MAX_NAMES: usize = 12;
 
-/// The most changes in a sentence.
-const IN_SENTENCE: usize = 3;
+/// The maximum number of rows in a sentence.
+const MAX_ROWS_IN_SENTENCE: usize = 3;
 
-/// `Mon 2026-11-23 00:00 +01:00 to Mon 2026-12-28 00:00 +01:00 (Europe/Berlin)`.
+/// The period: `Mon 2026-11-23 00:00 +01:00 to Mon 2026-12-28 00:00 +01:00 (Europe/Berlin)`.
 pub(super) fn period(question: &Question<'_>) -> String {
     let (from, to) = (question.period.from(), question.period.to());
     let zone = question.zone;
     format!("{} to {}{}", civil(zone, from), civil(zone, to), in_zone(zone))
 }
 
-/// The reasons that the comparison is incomplete, if it is.
+/// The reasons that the comparison is incomplete; `None` if it is complete.
 pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
     let mut sentences = Vec::new();
     if let [first, more @ ..] = &*question.coverage.incomplete {
@@ -55,13 +55,13 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// The rendered directories, if there are any.
+/// The rendered directories; `None` without any.
 pub(super) fn rendered(question: &Question<'_>) -> Option<String> {
     let all = &question.coverage.rendered;
     (!all.is_empty()).then(|| format!("Rendered on both sides: {}.", some_of(all)))
 }
 
-/// The assumptions of both sides, of the old one alone and of the new one alone, in lines.
+/// The assumptions in lines: those of both sides, those of the old side only, and those of the new side only.
 pub(super) fn assumed([old, new]: &Assumptions) -> Vec<String> {
     let of_both = lines(old.intersection(new));
     let of_old = lines(old.difference(new)).into_iter().map(|it| format!("old: {it}"));
@@ -76,7 +76,7 @@ pub(super) fn lines<'a>(assumptions: impl Iterator<Item = &'a Assumption>) -> Ve
     lines
 }
 
-/// The forecasts that have a field, for a program.
+/// The forecasts that contain a field, as in JSON.
 pub(super) fn presence(presence: Presence) -> &'static str {
     match presence {
         Presence::Both => "both",
@@ -97,7 +97,7 @@ pub(super) fn title(change: &Change) -> String {
 pub(super) fn sentence(group: &ChangeGroup) -> String {
     let change = &group.change;
     let row_texts: Vec<String> =
-        change.rows.iter().take(IN_SENTENCE).map(|row| of_row(change, row)).collect();
+        change.rows.iter().take(MAX_ROWS_IN_SENTENCE).map(|row| row_text(change, row)).collect();
     let more = change.rows.len() - row_texts.len() + change.more;
     let mut parts = vec![match change.presence {
         Presence::Both => row_texts.join("; "),
@@ -118,8 +118,8 @@ pub(super) fn sentence(group: &ChangeGroup) -> String {
     parts.join("; ")
 }
 
-/// `2 → 40 replicas Fri 17:00 to Mon 09:00, each week`.
-fn of_row(change: &Change, row: &Row) -> String {
+/// A row in words: `2 → 40 replicas Fri 17:00 to Mon 09:00, each week`.
+fn row_text(change: &Change, row: &Row) -> String {
     let (before, after) = values(&row.first);
     let values = match change.presence {
         _ if change.has_both_values() => format!("{before} → {after}"),
@@ -133,16 +133,16 @@ fn of_row(change: &Change, row: &Row) -> String {
     }
 }
 
-/// The values before and after; of long lists only the differences.
+/// The values before and after. Long lists are reduced to their differences.
 pub(super) fn values(stretch: &Stretch) -> (String, String) {
     let value_of = |side: &Option<Side>| side.as_ref().and_then(|side| side.value.clone());
     match (value_of(&stretch.before), value_of(&stretch.after)) {
         (Some(Value::Names(before)), Some(Value::Names(after)))
-            if before.len().max(after.len()) > NAMES =>
+            if before.len().max(after.len()) > MAX_FULL_LIST =>
         {
             (
-                count_with_difference(&before, &after, "of which are removed"),
-                count_with_difference(&after, &before, "of which are new"),
+                count_with_difference(&before, &after, "removed"),
+                count_with_difference(&after, &before, "new"),
             )
         }
         (Some(Value::Numbers(before)), Some(Value::Numbers(after))) => {
@@ -155,7 +155,7 @@ pub(super) fn values(stretch: &Stretch) -> (String, String) {
     }
 }
 
-/// `12, of which are new: a, b`.
+/// The number of names, and the names that the other set lacks: `12, new: a, b`.
 fn count_with_difference(
     own: &BTreeSet<Arc<str>>,
     other: &BTreeSet<Arc<str>>,
@@ -172,16 +172,16 @@ fn count_with_difference(
 
 fn numbers(all: &BTreeMap<Arc<str>, u32>, names: &BTreeSet<&Arc<str>>) -> String {
     let listed = names.iter().filter_map(|name| Some(((*name).clone(), *all.get(*name)?)));
-    let some: BTreeMap<Arc<str>, u32> = listed.clone().take(MOST_NAMES).collect();
+    let some: BTreeMap<Arc<str>, u32> = listed.clone().take(MAX_NAMES).collect();
     let more = listed.count() - some.len();
     let text = Value::Numbers(Arc::new(some)).to_string();
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
-/// `a, b and 7 more`.
+/// A list of names, cut to the maximum: `a, b and 7 more`.
 fn some_of(names: &[String]) -> String {
-    let text = names[..names.len().min(MOST_NAMES)].join(", ");
-    let more = names.len().saturating_sub(MOST_NAMES);
+    let text = names[..names.len().min(MAX_NAMES)].join(", ");
+    let more = names.len().saturating_sub(MAX_NAMES);
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
@@ -193,7 +193,8 @@ fn value(side: Option<&Side>) -> String {
     }
 }
 
-/// `a rule → b rule`, once if both are equal; and a note that explains the difference.
+/// The policy and the rule of both sides, `a rule → b rule`, or `a rule` if both are equal. A note explains the
+/// difference.
 pub(super) fn set_by(row: &Row) -> String {
     let writer = |side: &Option<Side>| side.as_ref().and_then(|it| writer_name(&it.origin));
     let text = match (writer(&row.first.before), writer(&row.first.after)) {
@@ -210,7 +211,7 @@ pub(super) fn set_by(row: &Row) -> String {
     }
 }
 
-/// `+2,432 pod-hours a week`.
+/// The growth of a group: `+2,432 pod-hours a week`.
 fn hours(group: &ChangeGroup) -> Option<String> {
     let unit = Unit::for_field(&group.change.target, group.change.field)?;
     Some(a_week(group.growth()?.a_week(group.change.period), unit))
@@ -227,7 +228,7 @@ pub(super) fn a_week(hours: PodHours, unit: Unit) -> String {
     format!("{} {word} a week{rest}", signed(hours))
 }
 
-/// `10 → 40`, or `spot 3 → 5, on-demand 2 → 4`; empty if there are no numbers, or all are the same.
+/// The peaks before and after: `10 → 40`, or `spot 3 → 5, on-demand 2 → 4`; empty without a difference.
 pub(super) fn peaks(change: &Change) -> String {
     let text = |peak: Option<u32>| peak.map_or("none".to_owned(), |it| it.to_string());
     let differ = change.peaks.iter().filter(|(_, before, after)| before != after);
@@ -243,7 +244,7 @@ pub(super) fn peaks(change: &Change) -> String {
     peaks.collect::<Vec<_>>().join(", ")
 }
 
-/// `+2,432.5`.
+/// Pod-hours with a sign and groups of three digits: `+2,432.5`.
 pub(super) fn signed(hours: PodHours) -> String {
     let text = hours.to_string();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -262,7 +263,7 @@ pub(super) fn signed(hours: PodHours) -> String {
     format!("{sign}{grouped}{rest}")
 }
 
-/// `a, b and c`.
+/// A list in words: `a, b and c`.
 pub(super) fn listed(all: &[impl Display]) -> String {
     match all {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! `almanac agent`: reconciles the policies for QoS levels, on one node or on all of them.
+//! `almanac agent`: reconciles the policies for QoS levels, on one node or on all nodes.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -58,24 +58,24 @@ pub(crate) struct AgentArguments {
     process: ProcessArguments,
 }
 
-/// An agent runs on every node, so it must be small. It mostly waits.
+/// An agent mostly waits, and must be small because it runs on every node.
 const THREADS: usize = 1;
 
 pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow::Result<ExitCode> {
     let namespace = &arguments.config_namespace;
     ensure!(
         !arguments.process.exempt_namespaces.contains(namespace),
-        "--config-namespace: nothing is reconciled in {namespace}, so its policies are not either; remove it from \
+        "--config-namespace: nothing is reconciled in {namespace}, so its policies are not reconciled; remove it from \
          --exempt-namespaces"
     );
     arguments.namespaces.ensure_reconciled(&arguments.process.exempt_namespaces)?;
-    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
+    let start = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
         let agent = Agent::new(connection.client.clone(), options, health, registry);
         Ok(agent.run(end))
     };
     let serving = (&arguments.connection, &arguments.process.serving);
-    process::run(serving, Vec::new(), THREADS, output, begin)
+    process::run(serving, Vec::new(), THREADS, output, start)
 }
 
 fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions {

@@ -92,7 +92,7 @@ pub(crate) struct ControllerArguments {
     process: ProcessArguments,
 }
 
-/// The process mostly waits, and decides for one policy at a time. More threads would only take more memory.
+/// The process mostly waits, and reconciles one policy at a time. More threads would only use more memory.
 const THREADS: usize = 2;
 
 /// The default limit on concurrent writes.
@@ -108,14 +108,14 @@ pub(crate) fn run(
         "--simulated-nodes needs scalable-node-group among --controllers"
     );
     ensure_limited(arguments)?;
-    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
+    let start = |connection: &Connection, health, registry: &mut Registry, end| {
         let queries = queries(arguments, registry)?;
         let options = options(arguments, connection, queries);
         let process = Process::new(connection.client.clone(), options, health, registry);
         Ok(process.run(end))
     };
     let serving = (&arguments.connection, &arguments.process.serving);
-    process::run(serving, Vec::new(), THREADS, output, begin)
+    process::run(serving, Vec::new(), THREADS, output, start)
 }
 
 /// Fails if the process is limited to some namespaces, but needs a cluster-scoped object.

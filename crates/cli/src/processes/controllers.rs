@@ -1,4 +1,4 @@
-//! The controllers, by the names that `--controllers` takes. `almanac controller` decides which kinds each one
+//! The controllers, by the names that `--controllers` accepts. `almanac controller` decides which kinds each controller
 //! reconciles.
 
 use std::sync::LazyLock;

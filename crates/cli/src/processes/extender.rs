@@ -41,7 +41,7 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "ADDRESS", requires = "peer_address")]
     peer_listen: Option<SocketAddr>,
 
-    /// The address at which other replicas reach this one
+    /// The address at which other replicas reach this replica
     #[arg(long, value_name = "HOST:PORT", requires = "peer_listen", value_parser = peer_address)]
     peer_address: Option<String>,
 
@@ -77,11 +77,11 @@ pub(crate) struct ExtenderArguments {
     process: ProcessArguments,
 }
 
-/// Requests come one after another; a standby and the watches take some time too.
+/// Requests arrive one after the other; forwarding by a standby and the watches need CPU time too.
 const THREADS: usize = 2;
 
-/// The longest response to a scheduler, in bytes.
-const LONGEST_RESPONSE: usize = 64 * 1024 * 1024;
+/// The maximum length of a response to a scheduler, in bytes.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(crate) fn run(
     arguments: &ExtenderArguments,
@@ -106,7 +106,7 @@ pub(crate) fn run(
         "--peer-listen: any client that reaches this address could bind pods: add --peer-token-file, or certificates \
          with --tls-client-ca-file"
     );
-    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
+    let start = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
         let endpoints = endpoints(arguments)?;
         let client = connection.client.clone();
@@ -117,22 +117,23 @@ pub(crate) fn run(
         [&arguments.tls_cert_file, &arguments.tls_key_file, &arguments.tls_client_ca_file];
     let files = tls_files.into_iter().flatten().cloned().collect();
     let serving = (&arguments.connection, &arguments.process.serving);
-    process::run(serving, files, THREADS, output, begin)
+    process::run(serving, files, THREADS, output, start)
 }
 
-/// An address of a server. The part before the last colon may be an IPv6 address without brackets, since a pod gets its
-/// own address in that form.
+/// Parses the address of a server. The part before the last colon may be an IPv6 address without brackets, since a pod
+/// gets its own address in that form.
 fn peer_address(text: &str) -> Result<String, String> {
     let expected =
         "must be a name or an address and a port, such as 10.0.0.7:8891 or [fd00::7]:8891";
     let (host, port) = text.rsplit_once(':').ok_or(expected)?;
-    let is_digits = port.chars().all(|letter| letter.is_ascii_digit());
+    let is_digits = port.chars().all(|character| character.is_ascii_digit());
     let is_port = is_digits && port.parse::<u16>().is_ok_and(|port| port > 0);
     if bare_of(host).parse::<IpAddr>().is_ok_and(|address| address.is_unspecified()) {
         return Err("must be the address of this process, not an unspecified address".to_owned());
     }
     let is_name = |it: &str| {
-        it.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'))
+        it.chars()
+            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '.'))
     };
     match bare_of(host).parse::<Ipv6Addr>() {
         Ok(address) if is_port => Ok(format!("[{address}]:{port}")),
@@ -180,7 +181,7 @@ fn endpoints(arguments: &ExtenderArguments) -> anyhow::Result<ExtenderEndpoints>
     Ok(ExtenderEndpoints {
         listener: listen(arguments.scheduler_listen)?,
         others: others.transpose()?,
-        forwarder: Forwarder::new(own.as_ref(), LONGEST_RESPONSE)?,
+        forwarder: Forwarder::new(own.as_ref(), MAX_RESPONSE_BYTES)?,
         tls,
     })
 }

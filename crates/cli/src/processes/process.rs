@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cluster::ClockArguments;
 use crate::completion;
 
-/// The cluster of a process.
+/// The flags that select the cluster of a process.
 #[derive(Args)]
 pub(crate) struct ConnectionArguments {
     /// The kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, or in-cluster configuration]
@@ -43,7 +43,7 @@ pub(crate) struct ConnectionArguments {
     context: Option<String>,
 }
 
-/// The leader election of several replicas.
+/// The flags for leader election.
 #[derive(Args)]
 pub(crate) struct LeaseArguments {
     /// Use leader election, so that other replicas can stand by; an agent of a single node does not need it
@@ -67,7 +67,7 @@ pub(crate) struct LeaseArguments {
 }
 
 impl LeaseArguments {
-    /// The Lease to acquire, by this name if no other was given; `None` for a process that runs alone.
+    /// The Lease to acquire, with this name if the flag is not set; `None` without leader election.
     fn options(
         &self,
         default_name: &str,
@@ -81,7 +81,7 @@ impl LeaseArguments {
     }
 }
 
-/// The namespaces of a process.
+/// The flag that limits a process to namespaces.
 #[derive(Args)]
 pub(crate) struct NamespaceArguments {
     /// The only namespaces to watch and to work in [default: all namespaces]
@@ -96,7 +96,7 @@ pub(crate) struct NamespaceArguments {
 }
 
 impl NamespaceArguments {
-    /// The namespaces.
+    /// The namespaces to watch.
     pub(crate) fn namespaces(&self) -> Namespaces {
         match &self.namespaces[..] {
             [] => Namespaces::All,
@@ -104,7 +104,7 @@ impl NamespaceArguments {
         }
     }
 
-    /// Fails for a namespace in which nothing would be reconciled.
+    /// Fails if one of the namespaces is exempt, since nothing would be reconciled there.
     pub(crate) fn ensure_reconciled(&self, exempt: &[String]) -> anyhow::Result<()> {
         let is_exempt = |name: &&Arc<str>| exempt.iter().any(|exempt| **exempt == ***name);
         if let Some(name) = self.namespaces.iter().find(is_exempt) {
@@ -152,7 +152,7 @@ pub(crate) struct ProcessArguments {
     pub(crate) serving: ServingArguments,
 }
 
-/// The address, the log and the clock of a process.
+/// The flags for the address, the log and the clock of a process.
 #[derive(Args)]
 pub(crate) struct ServingArguments {
     /// The address on which to serve metrics and health checks
@@ -212,14 +212,15 @@ impl ServingArguments {
 /// The time limit for responses in flight at shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs a process until a signal ends it. `begin` creates the process once there is a connection. The future that
-/// it returns ends after the token is canceled. The process reads `files` once, so a replaced file requires a restart.
+/// Runs a process until a signal ends it. `start` creates the process after the connection is established, and returns
+/// a future that ends after the token is canceled. The process reads `files` once, so a replaced file
+/// requires a restart.
 pub(crate) fn run<Run: Future<Output = ()>>(
     (connection, process): (&ConnectionArguments, &ServingArguments),
     files: Vec<PathBuf>,
     threads: usize,
     output: &mut impl Write,
-    begin: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
+    start: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
 ) -> anyhow::Result<ExitCode> {
     let format = match process.log_format {
         LogFormat::Json => Format::Json,
@@ -227,14 +228,14 @@ pub(crate) fn run<Run: Future<Output = ()>>(
     };
     let has_colors = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
     log::begin(format, process.log_level, has_colors);
-    // Nothing else is printed to standard output.
+    // This is all output on standard output.
     output.flush()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .enable_all()
         .build()
         .context("failed to start the async runtime")?;
-    runtime.block_on(run_process(connection, process, files, begin))?;
+    runtime.block_on(run_process(connection, process, files, start))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -242,7 +243,7 @@ async fn run_process<Run: Future<Output = ()>>(
     connection: &ConnectionArguments,
     process: &ServingArguments,
     files: Vec<PathBuf>,
-    begin: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
+    start: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
 ) -> anyhow::Result<()> {
     let end = CancellationToken::new();
     shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
@@ -262,9 +263,9 @@ async fn run_process<Run: Future<Output = ()>>(
     );
 
     let health = Health::default();
-    health.set_waiting_for("the process to begin");
+    health.set_waiting_for("the process to start");
     let mut registry = Registry::default();
-    let process = begin(&connection, health.clone(), &mut registry, end.clone())?;
+    let process = start(&connection, health.clone(), &mut registry, end.clone())?;
     // Metrics and health are served until the lease has been released.
     let end_serving = CancellationToken::new();
     let serving = serve(listener, Arc::new(registry), health, end_serving.clone());
@@ -286,7 +287,7 @@ async fn run_process<Run: Future<Output = ()>>(
         end_serving.cancel();
         tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
-    // Slow clients are not waited for.
+    // Slow clients do not delay the shutdown.
     tokio::select! {
         () = serving => {}
         () = reconciling => {}
@@ -318,7 +319,7 @@ fn above_zero(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A pod has a host name of its own; the number distinguishes two processes on one host.
+/// The default identity: each pod has a unique host name, and the number distinguishes processes on the same host.
 fn own_name(seed: u64) -> String {
     let host = std::env::var("HOSTNAME").ok();
     let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());

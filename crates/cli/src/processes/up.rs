@@ -1,7 +1,7 @@
 //! `almanac up`: all of Almanac on this machine, with a real control plane and simulated nodes.
 //!
-//! This module has the order of the start and the end. `almanac-local` defines the control plane and the location of
-//! its data; the controllers are separate processes, as in a cluster.
+//! This module defines the order of the start and the shutdown. `almanac-local` defines the control plane and the
+//! location of its data; the controllers are separate processes, as in a cluster.
 
 mod admission;
 mod arguments;
@@ -40,14 +40,14 @@ use self::terminal::Terminal;
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The free space in bytes below which the disk is full.
 const MIN_FREE_BYTES: u64 = 16 * 1024 * 1024;
-/// The minutes of the wall clock for which the next actions are listed.
+/// The period of the listed actions, in minutes of the wall clock.
 const LISTED_MINUTES: i64 = 10;
 /// The stack of a main thread on Linux: every other command reads a kubeconfig on such a stack.
 const STACK_BYTES: usize = 8 << 20;
 
-/// The running parts.
+/// The running parts of `almanac up`.
 struct Session {
-    // The processes end before the control plane that they use.
+    // Drops the processes before the control plane that they use.
     programs: Programs,
     event_feed: EventFeed,
     clock: PersistedClock,
@@ -76,11 +76,11 @@ pub(crate) fn run(
         let end = CancellationToken::new();
         shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
         let started = Instant::now();
-        // If a signal cancels the start, the drop stops everything that runs.
+        // If a signal cancels the start, the drop stops all running parts.
         let session = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(()),
-            session = begin(arguments, at, &documents, &terminal) => session?,
+            session = start(arguments, at, &documents, &terminal) => session?,
         };
         session.run(&documents, started.elapsed(), &terminal, &end).await
     });
@@ -89,13 +89,13 @@ pub(crate) fn run(
     ended.map(|()| ExitCode::SUCCESS)
 }
 
-async fn begin(
+async fn start(
     arguments: &UpArguments,
     at: Option<Timestamp>,
     documents: &Documents,
     terminal: &Terminal<'_>,
 ) -> anyhow::Result<Session> {
-    let running_cluster = RunningCluster::begin(arguments, documents.nodes(), terminal).await?;
+    let running_cluster = RunningCluster::start(arguments, documents.nodes(), terminal).await?;
     documents.keep_nodes(running_cluster.folder())?;
     definitions::apply(running_cluster.client(), arguments).await?;
     admission::prepare(running_cluster.client(), running_cluster.extender_port().is_some()).await?;
@@ -107,7 +107,7 @@ async fn begin(
     }
     // As late as possible, since a fast clock advances far in a short time.
     let clock =
-        PersistedClock::begin(running_cluster.folder(), at, arguments.speed, Timestamp::now())?;
+        PersistedClock::start(running_cluster.folder(), at, arguments.speed, Timestamp::now())?;
     let event_feed = EventFeed::follow(running_cluster.client().clone(), clock.setting());
     let programs = Programs::start(&running_cluster, clock.setting(), webhook)?;
     programs.await_ready().await?;
@@ -147,7 +147,7 @@ impl Session {
     }
 }
 
-/// Adds to the error that the disk is full: a process that ended for that reason could not log it.
+/// Adds to an error that the disk is full, since a process that ended for that reason could not log the reason.
 fn with_disk_space(error: anyhow::Error, dir: &Path) -> anyhow::Error {
     match free_bytes(dir) {
         Ok(free) if free < MIN_FREE_BYTES => {

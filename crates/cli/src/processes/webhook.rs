@@ -94,7 +94,7 @@ pub(crate) struct WebhookArguments {
     serving: ServingArguments,
 }
 
-/// Reviews take a fraction of a millisecond each; an API server sends many at the same time.
+/// A review takes a fraction of a millisecond, but an API server sends many at the same time.
 const THREADS: usize = 2;
 
 /// The name of the Service in `deploy/`.
@@ -107,7 +107,7 @@ pub(crate) fn run(
     let WebhookArguments { tls_cert_file, tls_key_file, .. } = arguments;
     let files = tls_cert_file.clone().zip(tls_key_file.clone());
     let read_once = [tls_cert_file, tls_key_file].into_iter().flatten().cloned().collect();
-    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
+    let start = |connection: &Connection, health, registry: &mut Registry, end| {
         let certificate = match &files {
             Some((certificate, key)) => Certificate::Own(Tls::read(&TlsFiles {
                 certificate: certificate.clone(),
@@ -127,7 +127,7 @@ pub(crate) fn run(
         Ok(webhook.run(end))
     };
     let serving = (&arguments.connection, &arguments.serving);
-    process::run(serving, read_once, THREADS, output, begin)
+    process::run(serving, read_once, THREADS, output, start)
 }
 
 fn manager(
@@ -178,8 +178,8 @@ fn manager(
     })
 }
 
-/// Parses a lifetime. Shorter ones would be renewed all the time, and longer ones exceed those of Kubernetes' own
-/// certificates.
+/// Parses a lifetime. Shorter lifetimes would cause constant renewals, and longer lifetimes exceed those of Kubernetes'
+/// own certificates.
 fn lifetime(text: &str) -> Result<SignedDuration, String> {
     let allowed = SignedDuration::from_secs(10)..=SignedDuration::from_hours(24 * 398);
     let lifetime: Result<SignedDuration, _> = text.parse();

@@ -1,7 +1,7 @@
-//! As much of a browser's debugging protocol as the tests need.
+//! The part of a browser's debugging protocol that the tests need.
 //!
-//! Messages are JSON, each closed by a zero byte; the browser reads them from its file descriptor 3
-//! and writes them to 4. The shell connects these to the pipes of the child's standard streams.
+//! Messages are JSON, each terminated by a zero byte. The browser reads them from its file descriptor 3 and writes them
+//! to 4. The shell connects these to the pipes of the child's standard streams.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -19,7 +19,7 @@ const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-backgroun
                        --disable-component-update --disable-sync --no-first-run \
                        --window-size=1280,900 --hide-scrollbars --remote-debugging-pipe";
 
-/// A page in a browser of its own.
+/// A page in a separate browser.
 pub(crate) struct Page {
     browser: Child,
     input: ChildStdin,
@@ -31,14 +31,14 @@ pub(crate) struct Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to do.
+        // The browser may already have ended; then the error does not matter.
         let _ = self.browser.kill();
         let _ = self.browser.wait();
     }
 }
 
 impl Page {
-    /// Opens a page and waits until it has drawn itself.
+    /// Opens a page and waits until it is drawn.
     pub(crate) fn open(folder: &Path, url: &str) -> Page {
         needs(BROWSER);
         let profile = folder.join("profile");
@@ -78,18 +78,18 @@ impl Page {
              return it; }})()"
         );
         let request = json!({ "expression": settled, "awaitPromise": true, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", &request);
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
-        answer["result"]["value"].clone()
+        let response = self.call("Runtime.evaluate", &request);
+        assert!(response["exceptionDetails"].is_null(), "{expression}: {response}");
+        response["result"]["value"].clone()
     }
 
-    /// Lets the page think that its reader prefers a color scheme.
+    /// Sets the color scheme that the user prefers.
     pub(crate) fn prefer(&mut self, scheme: &str) {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
         self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
     }
 
-    /// Lets the page think that it is on paper, or on a screen.
+    /// Emulates paper or a screen as the medium of the page.
     pub(crate) fn on_medium(&mut self, medium: &str) {
         self.call("Emulation.setEmulatedMedia", &json!({ "media": medium }));
     }
@@ -101,13 +101,13 @@ impl Page {
         self.call("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Lets the page think that something holds of its medium.
+    /// Emulates a feature of the medium of the page.
     pub(crate) fn with_feature(&mut self, name: &str, value: &str) {
         let feature = json!({ "name": name, "value": value });
         self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
     }
 
-    /// Presses a key and releases it; with Shift, if the name starts with it.
+    /// Presses a key and releases it; with Shift, if the name starts with Shift.
     pub(crate) fn press(&mut self, key: &str) {
         let (modifiers, key) = key.strip_prefix("Shift+").map_or((0, key), |key| (8, key));
         let text = if key.chars().count() == 1 { key } else { "" };
@@ -118,7 +118,7 @@ impl Page {
         }
     }
 
-    /// Presses the button of the mouse at one place and lets it go at another.
+    /// Presses the mouse button at one position and releases it at another.
     pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         let mut mouse = |what: &str, (x, y): (f64, f64), buttons: u32| {
             let event = json!({
@@ -166,7 +166,7 @@ impl Page {
         self.call("Input.dispatchTouchEvent", &json!({ "type": "touchEnd", "touchPoints": [] }));
     }
 
-    /// Puts a finger down, and leaves it there.
+    /// Puts a finger down, and keeps it down.
     pub(crate) fn hold(&mut self, (x, y): (f64, f64)) {
         self.call(
             "Emulation.setTouchEmulationEnabled",
@@ -189,17 +189,17 @@ impl Page {
 
     /// Runs a script in addition to those of the page, even if its policy forbids scripts.
     pub(crate) fn run(&mut self, script: &str) {
-        let answer = self.call("Runtime.evaluate", &json!({ "expression": script }));
-        assert!(answer["exceptionDetails"].is_null(), "{answer}");
+        let response = self.call("Runtime.evaluate", &json!({ "expression": script }));
+        assert!(response["exceptionDetails"].is_null(), "{response}");
     }
 
     pub(crate) fn screenshot(&mut self, path: &Path) {
-        let answer = self.call("Page.captureScreenshot", &json!({ "format": "png" }));
-        let picture = from_base64(answer["data"].as_str().unwrap());
+        let response = self.call("Page.captureScreenshot", &json!({ "format": "png" }));
+        let picture = from_base64(response["data"].as_str().unwrap());
         fs::write(path, picture).unwrap();
     }
 
-    /// Errors and exceptions so far.
+    /// The errors and exceptions of the page so far.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let is_complaint = |event: &&Value| match event["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,

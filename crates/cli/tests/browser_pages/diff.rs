@@ -1,5 +1,5 @@
-//! The page of `almanac diff -o html` in a real browser: it opens from a file and has a row for everything that
-//! changes. It shows hostile names unchanged, fits, follows the color scheme, and requests nothing from a network.
+//! The page of `almanac diff -o html` in a real browser. The page opens from a file and has a row for each change.
+//! Hostile names appear unchanged. The page fits, follows the color scheme, and requests nothing from a network.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::chromium::Page;
 
-/// Policies of shops, the first of which has a rule for each hour, and one more.
+/// Policies of shops, and one more policy. The first has a rule for each hour.
 fn policies(more: u32) -> String {
     let mut all = String::new();
     for shop in 0..7 {
@@ -37,7 +37,7 @@ fn policies(more: u32) -> String {
 
 fn page_file(folder: &Path) -> PathBuf {
     fs::write(folder.join("old.yaml"), policies(0)).unwrap();
-    // The last one can no longer be used.
+    // The last policy becomes unusable.
     fs::write(
         folder.join("new.yaml"),
         policies(1) + "  - {name: broken, schedule: never, targetReplicas: 7}\n",
@@ -92,7 +92,7 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
 
     let color =
         |selector: &str| format!("getComputedStyle(document.querySelector('{selector}')).color");
-    let mut seen = Vec::new();
+    let mut colors = Vec::new();
     for scheme in ["light", "dark"] {
         page.prefer(scheme);
         page.screenshot(&folder.join(format!("{scheme}.png")));
@@ -100,9 +100,9 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
             [".more", ".less", ".incomplete", "td"].map(|selector| page.evaluate(&color(selector)));
         assert!(all[..3].iter().all(|it| *it != all[3]), "{scheme}: {all:?}");
         assert_ne!(all[0], all[1], "{scheme}");
-        seen.push(all);
+        colors.push(all);
     }
-    assert!(seen[0].iter().zip(&seen[1]).all(|(light, dark)| light != dark), "{seen:?}");
+    assert!(colors[0].iter().zip(&colors[1]).all(|(light, dark)| light != dark), "{colors:?}");
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
     let foreign: Vec<_> =
         page.requests().into_iter().filter(|it| *it != url && !it.starts_with("data:")).collect();

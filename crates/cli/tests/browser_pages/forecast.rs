@@ -1,9 +1,9 @@
-//! The page of `almanac forecast -o html` in a real browser, by mouse, by keyboard and by touch: it opens from a file
-//! at any size, and gives the reason for every value. It zooms, shows the same as `-o json`, requests nothing from a
-//! network and logs no errors.
+//! The page of `almanac forecast -o html` in a real browser, by mouse, by keyboard and by touch. The page opens from a
+//! file at any size, and gives the reason for every value. It zooms, shows the same as `-o json`, requests nothing from
+//! a network and logs no errors.
 //!
-//! Chromium is driven over its own debugging protocol through two pipes. Where it is missing and
-//! apt-get may install it, it is installed; elsewhere the test fails with the fix.
+//! The test drives Chromium over its debugging protocol through two pipes. If Chromium is missing, the test installs it
+//! with apt-get. Without permission for apt-get, the test fails with the fix.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -23,7 +23,7 @@ use std::process::Command;
 
 use crate::chromium::Page;
 
-/// An empty folder of a test.
+/// An empty directory of a test.
 fn folder_of(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser_forecast_{test}"));
     let _ = fs::remove_dir_all(&folder);
@@ -52,14 +52,14 @@ fn open(folder: &Path, page: &str) -> Page {
 fn page_of_examples(test: &str, days: &str) -> (PathBuf, Page) {
     let folder = folder_of(test);
     let period = ["--from", "2026-11-20T12:00:00Z", "--for", days, "--zone", "Europe/Berlin"];
-    // The recorded positions of the rows are those of the other examples.
+    // The recorded positions of the rows belong to the other examples.
     let output = ["--exclude", "office-hours/", "-o", "html"];
     let page = forecast(Path::new("examples"), &[&period[..], &output].concat());
     let page = open(&folder, &page);
     (folder, page)
 }
 
-/// The page logs no problem, and requests only itself.
+/// Checks that the page logs no problem, and requests only itself.
 #[track_caller]
 fn assert_quiet(page: &Page) {
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
@@ -71,7 +71,7 @@ fn assert_quiet(page: &Page) {
     assert!(foreign.is_empty(), "the page requests {foreign:?}");
 }
 
-/// The row of a name.
+/// The row with a name.
 fn row(name: &str) -> String {
     format!(
         "[...document.querySelectorAll('.row')].find((it) => it.querySelector('.title').firstChild.textContent === {name:?})"

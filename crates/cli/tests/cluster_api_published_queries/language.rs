@@ -1,4 +1,4 @@
-//! Whether a text is a query: Almanac's verdict is that of a real Prometheus, over random texts.
+//! The language of queries: over random strings, Almanac and a real Prometheus accept the same queries.
 
 use almanac_api::finding::Code;
 use almanac_fixtures::trials;
@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::random_text::text;
 use crate::verdict::checked;
 
-/// The variable with the number of texts.
+/// The variable with the number of strings.
 const TEXTS: &str = "ALMANAC_QUERY_TEXTS";
 
 /// Newer features that an older Prometheus rejects. Almanac accepts them because the Prometheus that receives a query
@@ -38,22 +38,23 @@ const NEWER: [(&str, &str); 14] = [
     ("comments before brackets", r"#[^\n]*\n\s*\["),
 ];
 
-/// Comments, and quoted texts, in which a `#` does not start a comment.
+/// Comments, and quoted strings, in which a `#` does not start a comment.
 const COMMENTS: &str = r#"("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)|#[^\n]*\n"#;
 
-/// A text that version 2 accepts and version 3 does not: a hexadecimal number whose second digit is an `e`, at the end.
+/// A string that version 2 accepts and version 3 does not: a hexadecimal number at the end, whose second digit is an
+/// `e`.
 const OLDER: &str = r"(?i)0x[0-9a-f_]*e";
 
-/// Queries for which the two differ on purpose, and the messages of Almanac.
+/// Queries that Almanac and Prometheus treat differently on purpose, and the messages of Almanac.
 const DIFFERENT: [(&str, bool); 3] = [
-    // Version 3 calls it double_exponential_smoothing, and version 2 does not know that.
+    // Version 3 calls the function double_exponential_smoothing, and version 2 does not support that name.
     ("holt_winters(a[1h], 0.5, 0.5)", true),
     ("double_exponential_smoothing(a[1h], 0.5, 0.5)", true),
-    // Names of Unicode's classes are not checked letter by letter.
+    // Names of Unicode's classes are not checked character by character.
     ("a{b=~\"\\\\pn\"}", true),
 ];
 
-/// Whether Almanac accepts a text as a query, with any result.
+/// Whether Almanac accepts a string as a query, with any result.
 fn is_query(text: &str) -> bool {
     checked(text).findings.iter().all(|finding| {
         !matches!(finding.code, Code::Query | Code::MissingField)
@@ -63,12 +64,12 @@ fn is_query(text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_text_is_a_query_exactly_if_prometheus_accepts_it() -> TestResult {
+async fn a_string_is_a_query_exactly_if_prometheus_accepts_it() -> TestResult {
     let prometheus = Prometheus::start(&[]).await?;
     let older = Regex::new(OLDER).unwrap();
     let newer = NEWER.map(|(what, pattern)| (what, Regex::new(pattern).unwrap()));
     let comments = Regex::new(COMMENTS).unwrap();
-    let seed = trials::seed("a_text_is_a_query_exactly_if_prometheus_accepts_it");
+    let seed = trials::seed("a_string_is_a_query_exactly_if_prometheus_accepts_it");
     let mut random = Rng::with_seed(seed);
     let count: usize = trials::size(TEXTS, 600, 50_000);
     let (mut accepted, mut refused, mut different) = (0, 0, Vec::new());
@@ -93,7 +94,7 @@ async fn a_text_is_a_query_exactly_if_prometheus_accepts_it() -> TestResult {
     }
     let first = &different[..different.len().min(20)];
     ensure!(different.is_empty(), "seed {seed}: {} differ: {first:#?}", different.len());
-    // About a quarter is accepted, which is 120 to 180 of 600: a tenth is out of a seed's reach.
+    // About a quarter is accepted, so 120 to 180 of 600. No seed results in less than a tenth.
     ensure!(
         accepted > count / 10 && refused > count / 10,
         "seed {seed}: {accepted} accepted, {refused} refused"

@@ -1,5 +1,5 @@
-//! Queries over published numbers: Almanac answers them as a real Prometheus does that has scraped the same numbers.
-//! The expressions are random, from a seed that is printed. `language` decides which texts are queries.
+//! Queries over published numbers: Almanac and a real Prometheus that has scraped the numbers return the same results.
+//! The expressions are random, from a printed seed. `language` tests which strings are queries.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -27,11 +27,11 @@ use crate::verdict::{NOW, checked};
 
 const EXPRESSIONS: usize = 500;
 
-/// Schedules by namespace and name, and what each publishes all the time.
+/// Schedules by namespace and name, with the constant number that each publishes.
 const SCHEDULES: [(&str, &str, u32); 4] =
     [("default", "a", 2), ("default", "b", 5), ("dev", "a", 3), ("dev", "abc", 0)];
 
-/// The world in which these schedules are.
+/// The world with these schedules.
 fn world() -> World {
     let mut world = World::default();
     for (namespace, name, replicas) in SCHEDULES {
@@ -45,7 +45,7 @@ fn world() -> World {
     world
 }
 
-/// Serves the numbers until the process ends; the address.
+/// Serves the numbers until the process ends; returns the address.
 fn serve() -> anyhow::Result<String> {
     let series = PublishedMetric::ALL.into_iter().flat_map(|metric| {
         let line = move |(namespace, name, value)| {
@@ -56,14 +56,14 @@ fn serve() -> anyhow::Result<String> {
     let body: String = series.collect();
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close\r\n";
-    let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let response = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?.to_string();
     thread::spawn(move || {
         for mut connection in listener.incoming().flatten() {
             let mut request = [0; 4096];
             let _ = connection.read(&mut request);
-            let _ = connection.write_all(answer.as_bytes());
+            let _ = connection.write_all(response.as_bytes());
         }
     });
     Ok(address)
@@ -73,11 +73,12 @@ fn number(random: &mut Rng) -> &'static str {
     random.choice(["0", "1", "2", "0.5", "3", "-1", "(1 + 2)"]).unwrap()
 }
 
-/// A remainder shows the last digit of what is divided before, and that may differ: each language has a power of its
-/// own, and not every version of Prometheus corrects its sums. So no expression has both.
+/// The operators of expressions, in two sets that are not mixed. A remainder exposes the last digit of its dividend,
+/// which may differ: each language has its own power function, and not every version of Prometheus corrects its sums.
+/// So no expression has both.
 const OPERATORS: [[&str; 5]; 2] = [["+", "-", "*", "%", "%"], ["+", "-", "*", "/", "^"]];
 
-/// Whether two results agree but for the last digits.
+/// Whether two results agree except for the last digits.
 fn agree(own: f64, theirs: f64) -> bool {
     (own - theirs).abs() <= 1e-9 * own.abs().max(1.0)
 }
@@ -98,7 +99,7 @@ fn selector(random: &mut Rng) -> String {
     format!("{metric}{}", random.choice(matchers).unwrap())
 }
 
-/// An expression that yields series: whether it stands in brackets is up to chance as well.
+/// An expression that yields series, with or without brackets at random.
 fn expression(random: &mut Rng, operators: [&str; 5], depth: u32) -> String {
     let inner = |random: &mut Rng| expression(random, operators, depth - 1);
     let operator = |random: &mut Rng| random.choice(operators).unwrap();
@@ -121,7 +122,7 @@ fn expression(random: &mut Rng, operators: [&str; 5], depth: u32) -> String {
 }
 
 /// The result of Almanac.
-fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, SampleProblem>> {
+fn result_of(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, SampleProblem>> {
     let checked = checked(query);
     let Some(Slim::MetricScaling(object)) = checked.slim else { panic!("{query}") };
     let policy = object.policy.with_context(|| format!("{query}: {:?}", checked.findings))?;
@@ -138,11 +139,11 @@ async fn a_query_over_published_numbers_has_the_result_of_prometheus() -> TestRe
     let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
     let (mut random, world) = (Rng::with_seed(seed), world());
-    let mut answered = 0;
+    let mut numbers = 0;
     for _ in 0..EXPRESSIONS {
         let operators = random.choice(OPERATORS).unwrap();
         let query = expression(&mut random, operators, 3);
-        let own = answer(&query, &world)?;
+        let own = result_of(&query, &world)?;
         let series = prometheus.count_series(&query).await?;
         match &own {
             Err(SampleProblem::NoSample) => ensure!(series == 0, "{query} yields {series} series"),
@@ -150,16 +151,16 @@ async fn a_query_over_published_numbers_has_the_result_of_prometheus() -> TestRe
                 ensure!(usize::try_from(*count)? == series, "{query} yields {series}, not {count}");
             }
             Ok(_) | Err(_) => {
-                let theirs = prometheus.query(&query).await?.context("it yields nothing")?;
+                let theirs = prometheus.query(&query).await?.context("the query yields nothing")?;
                 let is_same = match &own {
                     Ok(own) => agree(own.get(), theirs),
                     Err(problem) => *problem == SampleProblem::NotFinite && !theirs.is_finite(),
                 };
                 ensure!(is_same, "seed {seed}: {query} is {theirs}, not {own:?}");
-                answered += usize::from(own.is_ok());
+                numbers += usize::from(own.is_ok());
             }
         }
     }
-    ensure!(answered > EXPRESSIONS / 10, "only {answered} yield a number");
+    ensure!(numbers > EXPRESSIONS / 10, "only {numbers} yield a number");
     Ok(())
 }

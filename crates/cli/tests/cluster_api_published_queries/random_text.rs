@@ -1,5 +1,5 @@
-//! Random texts that are queries, or nearly: expressions whose types fit or not, and words that are left out, repeated,
-//! swapped or replaced.
+//! Random strings that are queries, or nearly: expressions whose types fit or not, and words that are omitted,
+//! repeated, swapped or replaced.
 
 use fastrand::Rng;
 
@@ -155,7 +155,7 @@ const WORDS: [&str; 66] = [
     "max_of(1,2)",
 ];
 
-/// A random text.
+/// A random string.
 pub(crate) fn text(random: &mut Rng) -> String {
     let kind = any(random);
     let depth = random.u32(0..5);
@@ -181,7 +181,7 @@ fn any(random: &mut Rng) -> Type {
     }
 }
 
-/// A text with a word removed, added or replaced, or a letter removed or added.
+/// A string with a word removed, added or replaced, or a character removed or added.
 fn corrupted(random: &mut Rng, text: &str) -> String {
     let mut words = words(text);
     let at = random.usize(0..=words.len());
@@ -209,7 +209,7 @@ fn corrupted(random: &mut Rng, text: &str) -> String {
     words.concat()
 }
 
-/// Names, numbers and letters of other kinds.
+/// Names, numbers and characters of other kinds.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut was_in_name = false;
@@ -225,7 +225,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn expression(random: &mut Rng, wanted: Type, depth: u32) -> String {
-    // Now and then of another type than is wanted.
+    // Occasionally an expression of another type than the required type.
     let kind = if random.u32(0..40) == 0 { any(random) } else { wanted };
     let space = choice(random, &["", " ", " ", "\n", " # c\n"]);
     if random.u32(0..8) == 0 && depth > 0 {

@@ -1,4 +1,4 @@
-//! `-k` names one kustomization, which a real kubectl builds.
+//! `-k` names a kustomization, which a real kubectl builds.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn write(folder: &Path, path: &str, text: &str) -> anyhow::Result<()> {
     Ok(fs::write(path, text)?)
 }
 
-/// Runs the binary in a folder, with this kubectl and no other on its path.
+/// Runs the binary in a directory, with only this kubectl on its path.
 fn almanac(folder: &Path, kubectl: &Kubectl, arguments: &[&str]) -> anyhow::Result<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     let path = kubectl.program().parent().context("it lies in a folder")?;
@@ -70,7 +70,7 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
             ]
         );
 
-        // Objects of different names are in different places as well, with one target in each.
+        // Objects of different names are also in different places, with one target in each.
         for (name, prefix) in [("east", "e-"), ("west", "w-")] {
             let overlay = format!("resources: [../../base]\nnamePrefix: {prefix}\n");
             write(folder, &format!("overlays/{name}/kustomization.yaml"), &overlay)?;
@@ -85,7 +85,7 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
             (vec![&"overlays/east".into(), &"overlays/west".into()], &json!([]))
         );
 
-        // A component shows in what takes it in, with the command that is advised for that.
+        // The effect of a component appears in the overlay that includes it, with the command that the advice names.
         let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n\
                          namePrefix: night-\n";
         write(folder, "components/night/kustomization.yaml", component)?;

@@ -1,5 +1,5 @@
-//! `almanac agent` on a real API server, with simulated nodes: every pod has the level that the policies set, and
-//! gets its original back, under every disturbance.
+//! `almanac agent` on a real API server, with simulated nodes. Under every disturbance, each pod has the level that the
+//! policies set, and gets its original back.
 
 mod stage;
 pub(crate) mod test_namespace;

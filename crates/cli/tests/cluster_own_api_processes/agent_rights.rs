@@ -1,5 +1,5 @@
-//! The permissions in the manifests of the agents are those that agents need: nothing is forbidden, and none is
-//! unused. The admission policy restricts them further.
+//! The permissions in the manifests of the agents are exactly those that agents need: no request is forbidden, and no
+//! permission is unused. The admission policy restricts the permissions further.
 
 use crate::manifests::arguments_of;
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
@@ -107,8 +107,8 @@ async fn await_level(kubectl: &Kubectl, pod: &str) -> TestResult {
     await_value(kubectl, &["pod", pod], level, &json!("-1")).await
 }
 
-/// Has the agent do everything there is to do, and compares what it took for that with what it may.
-fn takes_what_it_may(installation: &Installation) -> TestResult {
+/// Makes the agent use every function, and compares the used permissions with the granted permissions.
+fn uses_exactly_its_permissions(installation: &Installation) -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(account_of(installation));
     on_own_control_plane(&options, async |test| {
         let kubectl = test.kubectl().await?;
@@ -127,7 +127,7 @@ fn takes_what_it_may(installation: &Installation) -> TestResult {
         let agent = start(&kubectl, installation, &account).await?;
         agent.await_ready().await?;
         await_level(&kubectl, "here").await?;
-        // The same happens to a pod twice within a short time, which is one Event with a count.
+        // Two equal changes of a pod within a short time result in one Event with a count.
         for _ in 0..2 {
             let restored = ["annotate", "pod", "here", "almanac.dev/ignore=true"];
             kubectl.run(&restored).await?;
@@ -156,11 +156,12 @@ fn takes_what_it_may(installation: &Installation) -> TestResult {
         }
         let roles: Vec<&[&str]> = roles.iter().map(Vec::as_slice).collect();
         compare(&used, &granted(&kubectl, &roles).await?);
-        it_can_change_nothing_else(test, installation).await
+        a_stolen_token_can_change_only_level_annotations(test, installation).await
     })
 }
 
-/// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
+/// Checks that an agent on a node reads only the pods of that node and the node, and that each agent reads the two
+/// `ConfigMaps`.
 fn assert_requests_are_minimal(requests: &[AuditedRequest], installation: &Installation) {
     for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
         let uri = &request.uri;
@@ -183,23 +184,26 @@ fn assert_requests_are_minimal(requests: &[AuditedRequest], installation: &Insta
     }
 }
 
-/// With the token of an agent, the annotations of levels can be changed, and nothing else.
-async fn it_can_change_nothing_else(test: &OwnTest, installation: &Installation) -> TestResult {
+/// With the token of an agent, only the annotations of levels can be changed.
+async fn a_stolen_token_can_change_only_level_annotations(
+    test: &OwnTest,
+    installation: &Installation,
+) -> TestResult {
     let account =
         test.service_account_on_node((installation.name, installation.name), "worker").await?;
     let client = account.client()?;
     create_victim(&test.kubectl().await?, VICTIM, ("worker", LEVEL)).await?;
     ensure_powerless(&client, VICTIM, LEVEL, REFUSAL).await?;
     // The level of a user is kept, however long it is.
-    let written = "l".repeat(400);
-    let by_user = json!({LEVEL: written});
+    let long_level = "l".repeat(400);
+    let by_user = json!({LEVEL: long_level});
     annotate(&test.client(), VICTIM, &by_user).await.map_err(anyhow::Error::msg)?;
     let set = json!({
-        LEVEL: "-1", "volcano.sh/original-qos-level": written,
+        LEVEL: "-1", "volcano.sh/original-qos-level": long_level,
         "almanac.dev/qos-policy": "night", "almanac.dev/qos-applied": "-1",
     });
     let restored = json!({
-        LEVEL: written, "volcano.sh/original-qos-level": null,
+        LEVEL: long_level, "volcano.sh/original-qos-level": null,
         "almanac.dev/qos-policy": null, "almanac.dev/qos-applied": null,
     });
     for annotations in [set, restored] {
@@ -215,18 +219,18 @@ async fn it_can_change_nothing_else(test: &OwnTest, installation: &Installation)
     }
     // A token that was not created for a pod names no node, and outlives the pods.
     let unbound = test.service_account(installation.name, installation.name).await?.client()?;
-    let answer = annotate(&unbound, ("default", "elsewhere"), &level).await;
-    let refusal = answer.err().context("a token without a pod could change a level")?;
+    let response = annotate(&unbound, ("default", "elsewhere"), &level).await;
+    let refusal = response.err().context("a token without a pod could change a level")?;
     ensure!(refusal.contains("an agent may only use the token of its pod"), "{refusal}");
     ensure_others_may(&test.client(), VICTIM).await
 }
 
 #[test]
 fn an_agent_of_the_daemon_set_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&INSTALLATIONS[0])
+    uses_exactly_its_permissions(&INSTALLATIONS[0])
 }
 
 #[test]
 fn the_agent_of_the_whole_cluster_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&INSTALLATIONS[1])
+    uses_exactly_its_permissions(&INSTALLATIONS[1])
 }

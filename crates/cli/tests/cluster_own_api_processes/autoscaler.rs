@@ -1,5 +1,6 @@
-//! `HorizontalAutoscaler` on a real API server, by the numbers of schedules and of a real Prometheus: on time, never
-//! by an invalid number, never faster than it may, and not in contention with another writer.
+//! `HorizontalAutoscaler` on a real API server, with the numbers of schedules and of a real Prometheus. An autoscaler
+//! scales on time, never by an invalid number, never faster than allowed, and not in contention with another field
+//! manager.
 
 mod autoscalers;
 mod boundary;

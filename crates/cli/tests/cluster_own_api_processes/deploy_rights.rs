@@ -1,5 +1,5 @@
-//! The permissions in the manifests are those that the controllers need: nothing is forbidden, and
-//! none is unused.
+//! The permissions in the manifests are exactly those that the controllers need: no request is forbidden, and no
+//! permission is unused.
 
 mod some_namespaces;
 mod unread_namespace;
@@ -71,7 +71,7 @@ async fn create_everything(kubectl: &Kubectl) -> TestResult {
     create(kubectl, &objects).await
 }
 
-/// Waits until the boundary has brought everything that there is to do.
+/// Waits until all actions of the boundary are done.
 async fn await_everything(kubectl: &Kubectl) -> TestResult {
     for (name, _, kind, resource) in TARGETS {
         let field = if is_autoscaler(kind) { "/spec/minReplicas" } else { "/spec/replicas" };
@@ -97,7 +97,7 @@ async fn await_everything(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Another field manager writes first once, so that each target must be read again.
+/// Makes another field manager write first, so that the process must read each target again.
 fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
     TARGETS.map(|(name, _, kind, _)| {
         let subresource = if is_autoscaler(kind) { "" } else { "/scale" };
@@ -159,7 +159,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         drop(controller);
 
         let ours = requests_by(test, |it| it.user == ACCOUNT).await?;
-        // Others' leases are only looked for by their names.
+        // The process gets other Leases only by their names.
         let is_own = |request: &&AuditedRequest| request.is_for_lease() && request.verb != "list";
         for request in ours.iter().filter(is_own) {
             assert_eq!(request.namespace, NAMESPACE, "{request}");
@@ -168,7 +168,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         let roles: [&[&str]; 2] =
             [&["clusterrole", "almanac"], &["-n", NAMESPACE, "role", "almanac-lease"]];
         compare(&used, &granted(&kubectl, &roles).await?);
-        what_is_not_granted_is_denied(&kubectl).await
+        unlisted_permissions_are_denied(&kubectl).await
     })
 }
 
@@ -215,7 +215,7 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         objects.extend(["c1", "c2"].map(hub::managed_cluster));
         create(&kubectl, &objects).await?;
         create(&kubectl, &[placement]).await?;
-        // The same placement in a namespace to which no cluster is bound.
+        // An equal placement in a namespace without bound clusters.
         kubectl.run(&["create", "namespace", "sea"]).await?;
         let unbound = hub::placement("web", &json!({})).to_string();
         kubectl.run_with_input(&["-n", "sea", "create", "-f", "-"], &unbound).await?;
@@ -247,11 +247,11 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
     })
 }
 
-async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
+async fn unlisted_permissions_are_denied(kubectl: &Kubectl) -> TestResult {
     let may = async |what: &[&str]| {
         let question = ["auth", "can-i", "--as", ACCOUNT];
         let arguments: Vec<&str> = question.iter().chain(what).copied().collect();
-        kubectl.run(&arguments).await.is_ok_and(|answer| answer.trim() == "yes")
+        kubectl.run(&arguments).await.is_ok_and(|output| output.trim() == "yes")
     };
     for granted in [
         &["list", "deployments.apps", "-A"][..],
@@ -283,8 +283,8 @@ async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// The first YAML block behind a heading of a document.
-fn yaml_behind<'a>(document: &'a str, heading: &str) -> Option<&'a str> {
+/// The first YAML block after a heading of a document.
+fn yaml_after<'a>(document: &'a str, heading: &str) -> Option<&'a str> {
     let (_, section) = document.split_once(&format!("\n## {heading}\n"))?;
     let (_, block) = section.split_once("```yaml\n")?;
     Some(block.split_once("```")?.0)
@@ -295,15 +295,14 @@ fn a_custom_kind_is_scaled_with_the_documented_permissions_and_another_reports_w
 -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
-        // Kinds that the manifests do not speak of.
+        // Kinds that the manifests do not list.
         let definition =
             |kind| objects::scalable_definition(["argoproj.io", "v1alpha1", kind], "Namespaced");
         create(&kubectl, &["Rollout", "Sail"].map(definition)).await?;
         prepare(&kubectl).await?;
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
         let document = std::fs::read_to_string(format!("{ROOT}/docs/controller.md"))?;
-        let rights =
-            yaml_behind(&document, "Scale your own kinds").context("no rights in there")?;
+        let rights = yaml_after(&document, "Scale your own kinds").context("no rights in there")?;
         kubectl.run_with_input(&["apply", "-f", "-"], rights).await?;
         let setting = json!({"targetReplicas": 4});
         let mut all = Vec::new();

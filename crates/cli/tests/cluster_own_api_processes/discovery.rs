@@ -34,7 +34,7 @@ fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
             requests.iter().filter(|it| it.path.starts_with("/apis/example.com")).count();
         ensure!(
             requests == 1,
-            "{MANY} policies name the kind, and it was requested {requests} times"
+            "{MANY} policies name the kind, and the process requested it {requests} times"
         );
         Ok(())
     })

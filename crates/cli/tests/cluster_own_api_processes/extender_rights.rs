@@ -1,5 +1,5 @@
-//! Both ways to install the extender give it the right to patch pods. Their admission policies leave it its own
-//! annotations.
+//! Both ways to install the extender grant it permission to patch pods. The admission policies limit the extender to
+//! its own annotations.
 
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
 use almanac_harness::{
@@ -44,8 +44,8 @@ async fn post_binding(
     client.request::<Value>(request).await.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// A binding can only give a pod what the extender writes.
-async fn a_binding_brings_nothing_else(kubectl: &Kubectl, client: &Client) -> TestResult {
+/// With a binding, a pod can only get the values that the extender writes.
+async fn a_binding_changes_no_other_field(kubectl: &Kubectl, client: &Client) -> TestResult {
     for name in ["pending", "next"] {
         let spec = json!({"containers": [{"name": "a", "image": "a"}]});
         let pod = json!({
@@ -58,7 +58,7 @@ async fn a_binding_brings_nothing_else(kubectl: &Kubectl, client: &Client) -> Te
         json!({"annotations": {"almanac.dev/unit": "9".repeat(300)}}),
         json!({"labels": {"app": "shop"}}),
     ] {
-        // Kube-scheduler may use the older resource, too.
+        // Kube-scheduler may also use the older resource.
         for resource in ["pods/pending/binding", "bindings"] {
             let refusal = post_binding(client, resource, "pending", &metadata).await.err();
             let refusal = refusal.with_context(|| format!("possible by {resource}: {metadata}"))?;
@@ -76,7 +76,7 @@ async fn a_binding_brings_nothing_else(kubectl: &Kubectl, client: &Client) -> Te
 }
 
 /// A patch of the status can change nothing else of a pod.
-async fn a_status_brings_nothing_else(client: &Client) -> TestResult {
+async fn a_status_changes_no_other_field(client: &Client) -> TestResult {
     let pods: Api<Pod> = Api::namespaced(client.clone(), VICTIM.0);
     let patch = async |patch: Value| {
         pods.patch_status(VICTIM.1, &PatchParams::default(), &Patch::Merge(patch)).await
@@ -95,7 +95,11 @@ async fn a_status_brings_nothing_else(client: &Client) -> TestResult {
     Ok(())
 }
 
-async fn is_held_to_its_annotations(test: &OwnTest, manifest: &str, client: Client) -> TestResult {
+async fn can_change_only_its_annotations(
+    test: &OwnTest,
+    manifest: &str,
+    client: Client,
+) -> TestResult {
     let kubectl = test.kubectl().await?;
     create_victim(&kubectl, VICTIM, ("worker", SCHEDULABLE_AT)).await?;
     ensure_powerless(&client, VICTIM, SCHEDULABLE_AT, REFUSAL)
@@ -118,8 +122,8 @@ async fn is_held_to_its_annotations(test: &OwnTest, manifest: &str, client: Clie
     ensure!(renamed.is_err_and(|why| why.contains(REFUSAL)), "{manifest}: it renamed the unit");
     let none = json!({"almanac.dev/resource-policy": null, "almanac.dev/unit": null});
     annotate(&client, VICTIM, &none).await.map_err(anyhow::Error::msg)?;
-    a_binding_brings_nothing_else(&kubectl, &client).await.context(manifest.to_owned())?;
-    a_status_brings_nothing_else(&client).await.context(manifest.to_owned())?;
+    a_binding_changes_no_other_field(&kubectl, &client).await.context(manifest.to_owned())?;
+    a_status_changes_no_other_field(&client).await.context(manifest.to_owned())?;
     ensure_others_may(&test.client(), VICTIM).await
 }
 
@@ -135,7 +139,7 @@ fn the_account_of_the_second_scheduler_can_write_its_annotations_and_nothing_els
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         install(test, "second-scheduler").await?;
         let account = test.service_account("almanac-scheduler", "almanac-scheduler").await?;
-        is_held_to_its_annotations(test, "second-scheduler", account.client()?).await
+        can_change_only_its_annotations(test, "second-scheduler", account.client()?).await
     })
 }
 
@@ -145,7 +149,7 @@ fn the_clusters_own_scheduler_can_write_the_annotations_of_the_extender_and_noth
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         install(test, "beside-kube-scheduler").await?;
         let scheduler = client_for(&test.plane.folder().join("scheduler.kubeconfig"))?;
-        is_held_to_its_annotations(test, "beside-kube-scheduler", scheduler).await
+        can_change_only_its_annotations(test, "beside-kube-scheduler", scheduler).await
     })
 }
 

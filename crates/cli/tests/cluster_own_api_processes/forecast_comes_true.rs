@@ -17,7 +17,7 @@ use tokio::process::Command;
 
 const NAMESPACE: &str = "shop";
 const MINUTES: i64 = 5;
-/// The lease would outlast the minute in which its holder was killed.
+/// Disables leader election: the Lease would outlast the minute in which its holder was killed.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 /// Rules of even and of odd minutes, so that something changes every minute.
@@ -39,11 +39,11 @@ async fn prepare(cluster: &Cluster) -> TestResult {
     let replicas = |count: u32| json!({ "targetReplicas": count });
     let to = |name: &str| target("apps/v1", "Deployment", name);
     let every_minute = |count: u32| json!([{"name": "every-minute", "schedule": "* * * * *", "targetReplicas": count}]);
-    // Each bound is moved out of the way of the other, in turn.
+    // Each bound moves out of the way of the other, in turn.
     let bounds = by_minutes(&json!({ "targetMinReplicas": 8 }), &json!({ "targetMaxReplicas": 4 }));
     for object in [
         cron("alone", &to("alone"), &by_minutes(&replicas(4), &replicas(7))),
-        // Of these two the second comes last in every minute, by its name.
+        // Of these two policies, the second is the last in every minute, by its name.
         cron("a-first", &to("shared"), &every_minute(3)),
         cron("b-second", &to("shared"), &by_minutes(&replicas(5), &replicas(6))),
         cron("bounds", &target("autoscaling/v2", "HorizontalPodAutoscaler", "bounds"), &bounds),
@@ -69,12 +69,12 @@ async fn forecast(kubeconfig: &Path) -> Result<Value> {
     let output = command.output().await?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let report: Value = serde_json::from_slice(&output.stdout).context(stderr)?;
-    // Two policies that write one target are one warning.
+    // Two policies that write the same target cause one warning.
     assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{:#}", report["findings"]);
     Ok(report)
 }
 
-/// The segment of a series in which an instant lies.
+/// The segment of a series that contains an instant.
 fn segment_at(series: &Value, at: Timestamp) -> Result<&Value> {
     let segments = series["segments"].as_array().context("a series has segments")?;
     let instant = |segment: &Value, name: &str| -> Result<Timestamp> {
@@ -131,7 +131,7 @@ async fn await_record(cluster: &Cluster, policy: &str, rule: &str, segment: &Val
             histories.into_iter().flatten().filter(|history| history["ruleName"] == rule).flat_map(
                 |history| history["successfulExecutions"].as_array().into_iter().flatten(),
             );
-        // The value may hold from before the rule set it again.
+        // The value may be unchanged from before the rule set it again.
         let is_recorded = executions.any(|execution| {
             let at = execution["scheduleTime"].as_str().and_then(|at| at.parse().ok());
             at.is_some_and(|at: Timestamp| at >= begins)
@@ -147,7 +147,8 @@ fn a_cluster_follows_its_forecast_minute_by_minute() -> TestResult {
         prepare(cluster).await?;
         let report = forecast(cluster.kubeconfig()).await?;
         assert_eq!(report["series"].as_array().map(Vec::len), Some(5), "{report:#}");
-        let from: Timestamp = report["from"].as_str().context("it has a beginning")?.parse()?;
+        let from: Timestamp =
+            report["from"].as_str().context("the report has no start")?.parse()?;
         let first = from.as_second().div_euclid(60) + 1;
         for minute in (first..first + MINUTES).map(|minute| Timestamp::from_second(minute * 60)) {
             let minute = minute?;

@@ -1,6 +1,6 @@
 //! Tools that reset the values of policies every three seconds: the writes, the conditions and the Events of the
-//! policies. Substitutes write the targets as Argo CD, Flux and KEDA do: in the same way, as the same field managers,
-//! and with their annotations.
+//! policies. Substitutes write the targets as Argo CD, Flux and KEDA do: with the same kinds of requests, field
+//! managers and annotations.
 
 use std::time::Duration;
 
@@ -28,8 +28,9 @@ const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
 const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
 const KEDA: &str = "keda-hpa-lock";
 
-/// The fields that policies set to seven: a field of a target, as kubectl names it, and the kind of the policy of its
-/// name. Then the name of the field manager that resets it, and a part of the advice that resolves the contention.
+/// The fields that policies set to seven. Each has a field of a target, as kubectl names it, and the kind of the policy
+/// with the same name. Then follow the field manager that resets the field, and a part of the advice against the
+/// contention.
 const CONTESTED: [(&str, &str, &str, &str, &str); 5] = [
     ("deployments.apps/tide", "/spec/replicas", "horizontalautoscaler", ARGO_CD, IGNORE),
     ("deployments.apps/web", "/spec/replicas", "cronfederatedhpa", ARGO_CD, IGNORE),
@@ -53,7 +54,7 @@ const CONTESTED: [(&str, &str, &str, &str, &str); 5] = [
 const ARGO_CD: &str = "argocd-controller";
 const IGNORE: &str = "RespectIgnoreDifferences=true";
 
-/// Each tool sets two again, over any value.
+/// The value to which each tool resets the field.
 async fn reset(kubectl: &Kubectl) -> TestResult {
     let flux = json!({"labels": {
         "kustomize.toolkit.fluxcd.io/name": "apps",
@@ -71,7 +72,7 @@ async fn reset(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Both Argo CD and Flux apply the objects of their repositories server-side, and own every field in them.
+/// The objects of a repository. Both Argo CD and Flux apply the objects server-side, and own every field in them.
 async fn apply(
     kubectl: &Kubectl,
     manager: &str,
@@ -143,7 +144,7 @@ async fn await_event(
 }
 
 #[test]
-fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> TestResult {
+fn a_tool_that_resets_a_target_is_named_with_a_fix_and_rarely_overwritten() -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
     // The number of seconds for which the tool continues.
     let lasting = size("ALMANAC_GITOPS_SECONDS", 40, 300);
@@ -173,7 +174,7 @@ fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> Test
         }
 
         let begun = Instant::now();
-        // Also the first time a query period has passed, so that the autoscaler answers in the same turn.
+        // For the first time, a query period has passed as well, so that the autoscaler reacts in the same turn.
         let between = Duration::from_secs(3);
         let mut ticks = interval_at(begun + between, between);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -191,7 +192,7 @@ fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> Test
         }
         let fought = written(test, CONTESTED[0].0).await?;
         println!("{resets} resets in {lasting} s: the autoscaler wrote {fought} times");
-        // Immediately a few times, then after 1, 2, 4, 8, 16 and 20 minutes.
+        // A few writes immediately, then after 1, 2, 4, 8, 16 and 20 minutes.
         let minutes = lasting / 60 + 1;
         let pauses = (1..20).filter(|count| (1_u64 << count) - 1 <= minutes).count();
         assert!((3..=5 + pauses).contains(&fought), "{fought} writes in {lasting} s");

@@ -16,11 +16,11 @@ use crate::controller::{
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const SECRET: Kind = Kind { root: "/api/v1", plural: "secrets" };
 
-/// A process with one elected replica.
+/// A process with an elected leader.
 struct Elected {
     command: &'static str,
     lease: &'static str,
-    /// The metric of the leader.
+    /// The metric that marks the leader.
     metric: &'static str,
     arguments: &'static [&'static str],
 }
@@ -60,7 +60,7 @@ impl Elected {
         start(self.command, cluster, &[self.arguments, &[&*identity]].concat())
     }
 
-    /// Waits until one of these holds the Lease, and returns its identity.
+    /// Waits until one of these replicas holds the Lease, and returns its identity.
     async fn await_holder(&self, cluster: &Cluster, identities: &[&str]) -> Result<Value> {
         let holder = |lease: &Value| lease["spec"]["holderIdentity"].clone();
         let holds = |lease: &Value| identities.iter().any(|identity| holder(lease) == **identity);
@@ -69,7 +69,7 @@ impl Elected {
         Ok(holder(&cluster.await_object(LEASE, name, &what, holds).await?))
     }
 
-    /// Waits until a replica reports that it leads, or that it does not.
+    /// Waits until a replica reports that it is the leader, or that it is not.
     async fn await_leading(&self, replica: &Controller, leads: bool) -> TestResult {
         replica.await_metric(&format!("{} {}", self.metric, u8::from(leads))).await
     }
@@ -112,8 +112,11 @@ impl Elected {
         ensure!(leader.program.log()?.contains("released the lease"), "not released");
         self.await_holder(cluster, &[next]).await?;
         let took = ended.elapsed();
-        // The Lease of a dead one, renewed 2 s before at the most, lasts longer.
-        ensure!(took < Duration::from_secs(12), "it was waited for as for a dead one: {took:?}");
+        // The Lease of a killed leader, renewed at most 2 s earlier, lasts longer.
+        ensure!(
+            took < Duration::from_secs(12),
+            "the wait was as long as for a killed leader: {took:?}"
+        );
         self.await_leading(other, true).await?;
         other.stop().await
     }

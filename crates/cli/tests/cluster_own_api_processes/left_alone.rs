@@ -21,7 +21,7 @@ async fn karmada_holds_its_lease(kubectl: &Kubectl) -> TestResult {
 }
 
 #[test]
-fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
+fn policies_belong_to_karmada_while_karmada_has_its_lease() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
@@ -55,7 +55,7 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         await_value(&kubectl, &pool, &reason, &json!("Unsupported")).await?;
         let web = ["-n", HARBOR, "deployment", "web"];
         let replicas = get(&kubectl, &web).await?["spec"]["replicas"].clone();
-        ensure!(replicas == json!(1), "it has {replicas} replicas");
+        ensure!(replicas == json!(1), "the target has {replicas} replicas");
 
         let lease = ["-n", "karmada-system", "lease", "karmada-controller-manager"];
         kubectl.run(&[&["delete"][..], &lease].concat()).await?;
@@ -63,7 +63,7 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         await_value(&kubectl, &policy, &status, &json!("True")).await?;
         await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 0").await?;
 
-        // It is the same when Karmada comes after us.
+        // The result is the same if Karmada starts after Almanac.
         karmada_holds_its_lease(&kubectl).await?;
         await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 1").await?;
         await_value(&kubectl, &policy, &reason, &json!("UpstreamController")).await?;
@@ -111,11 +111,11 @@ fn exempt_objects_are_unchanged_and_only_an_annotation_sets_a_condition() -> Tes
         let arguments = arguments_of_the_deployment(&kubectl).await?;
         let controller = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(3))?;
 
-        // Where nothing is exempt, the boundary is over.
+        // Without exempt namespaces, the boundary is over.
         let web = ["-n", HARBOR, "deployment", "web"];
         await_value(&kubectl, &web, "/spec/replicas", &json!(4)).await?;
         for (namespace, name) in exempt {
-            // A namespace that a flag exempts may have an installation of its own.
+            // An exempt namespace may contain a separate installation.
             if namespace == "kube-system" {
                 let policy = get(&kubectl, &["-n", namespace, "cronfederatedhpa", name]).await?;
                 ensure!(policy["status"].is_null(), "{policy}");

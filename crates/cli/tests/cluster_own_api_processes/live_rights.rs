@@ -1,9 +1,9 @@
-//! Over a cluster, only read permission is needed, and what could not be read is reported.
+//! A cluster as input requires only read permission, and missing permissions are reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, permit, prepare, stderr, stdout};
+use crate::live::{PRESENT, ROLLOUT, almanac, apply, output_of, permit, prepare, stderr, stdout};
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
     on_own_control_plane,
@@ -51,12 +51,12 @@ fn read_permission_suffices_and_unreadable_objects_are_reported() -> TestResult 
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         let reader = service_account(test, "reader").await?;
-        // Before there is a definition a server forbids what it does not have.
+        // Before the CRD exists, a server forbids access to the resource.
         let output = almanac(&reader, &["next", "--from", PRESENT]).await?;
         assert!(output.status.success(), "{}", stderr(&output));
         prepare(&kubectl).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
-        what_policies_need_is_named(&kubectl, &reader).await?;
+        required_objects_are_named(&kubectl, &reader).await?;
         the_rest_is_assumed(&kubectl, &reader).await?;
         let of_agent = json!([config_maps(), rule("", &["namespaces"], &["get"])]);
         permit(&kubectl, OF_AGENT, &of_agent).await?;
@@ -72,13 +72,13 @@ fn read_permission_suffices_and_unreadable_objects_are_reported() -> TestResult 
             rule("batch", &["cronjobs"], &["list"]),
         ]);
         permit(&kubectl, HERE, &all).await?;
-        let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;
-        await_answer(&reader, &by_admin).await
+        let by_admin = output_of(&test.plane.kubeconfig(), &QUESTION).await?;
+        await_output(&reader, &by_admin).await
     })
 }
 
-/// Permissions take effect a moment after they are written.
-async fn await_answer(reader: &Path, expected: &str) -> TestResult {
+/// Waits for an output: permissions take effect after a delay.
+async fn await_output(reader: &Path, expected: &str) -> TestResult {
     await_condition("the reader sees what the administrator sees", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
         let same = stdout(&output) == expected && output.stderr.is_empty();
@@ -90,7 +90,7 @@ async fn await_answer(reader: &Path, expected: &str) -> TestResult {
     .await
 }
 
-async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestResult {
+async fn required_objects_are_named(kubectl: &Kubectl, reader: &Path) -> TestResult {
     for (granted, missing) in [
         (json!([]), "metricsproducers.autoscaling.karpenter.sh"),
         (
@@ -181,7 +181,7 @@ metadata: {name: n1, labels: {pool: quiet}}
 "#;
 
 #[test]
-fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResult {
+fn pods_and_nodes_are_read_only_if_policies_use_them() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         let reader = service_account(test, "reader").await?;
@@ -209,8 +209,8 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
         permit(&kubectl, ("ClusterRole", "default"), &nodes).await?;
         await_assumptions(&reader, &[]).await?;
         let explain = ["explain", "pod/batch", "--at", PRESENT];
-        let report = answer(&reader, &explain).await?;
-        assert_eq!(report, answer(&test.plane.kubeconfig(), &explain).await?);
+        let report = output_of(&reader, &explain).await?;
+        assert_eq!(report, output_of(&test.plane.kubeconfig(), &explain).await?);
         assert!(report.contains("there are no policies"), "{report}");
         Ok(())
     })

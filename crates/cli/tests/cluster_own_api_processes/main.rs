@@ -1,5 +1,5 @@
-//! The processes of `almanac` on API servers of their own. Each module has one process, or one promise about them;
-//! what several of them prepare is in `tests/support`.
+//! The processes of `almanac` on separate API servers. Each module tests one process, or one promise about the
+//! processes. `tests/support` has the common setup.
 
 #[path = "../support/controller/mod.rs"]
 mod controller;

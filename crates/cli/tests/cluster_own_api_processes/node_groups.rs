@@ -46,7 +46,7 @@ async fn await_nodes(cluster: &Cluster, expected: &[&str]) -> TestResult {
     .await
 }
 
-/// Waits until the status of a group has this number of nodes; returns its `scale` subresource.
+/// Waits until the status of a group has this number of nodes; returns the group's `scale` subresource.
 async fn await_replicas(cluster: &Cluster, name: &str, replicas: u32) -> Result<Value> {
     let what = format!("{replicas} nodes");
     let has = |object: &Value| {
@@ -63,7 +63,7 @@ fn is_unable(object: &Value, ready: &str, reason: &str) -> bool {
         && condition(&object["status"], "AbleToScale")[..2] == ["False", reason]
 }
 
-/// Waits until a group can't be scaled for this reason; its message.
+/// Waits until a group can't be scaled for this reason; returns the message.
 async fn await_refusal(cluster: &Cluster, name: &str, reason: &str) -> Result<String> {
     let refused = |object: &Value| is_unable(object, "False", reason);
     let object = cluster.await_object(NODE_GROUP, (NAMESPACE, name), reason, refused).await?;
@@ -93,7 +93,7 @@ fn simulated_nodes_follow_the_replicas_of_their_group() -> TestResult {
         let selected = ["get", "nodes", "-o", "name", "-l", selector];
         assert_eq!(cluster.kubectl(&selected).await?.lines().count(), 3, "{selector}");
         cluster.await_event(NAMESPACE, "pool", "Normal Scaled: scaled from 0 nodes to 3").await?;
-        // One that is deleted by hand comes back.
+        // A manually deleted node is created again.
         cluster.delete(NODE, "", "spot-1").await?;
         await_condition("another spot-1", PATIENCE, async || {
             let created =
@@ -105,7 +105,7 @@ fn simulated_nodes_follow_the_replicas_of_their_group() -> TestResult {
         resize(cluster, "pool", 1).await?;
         await_replicas(cluster, "pool", 1).await?;
         await_nodes(cluster, &["spot-0"]).await?;
-        // Each size is written once, however often the nodes were read.
+        // Each size is written once, however often the process reads the nodes.
         let statuses = cluster.writes_of(NODE_GROUP.plural).await?;
         assert_eq!(statuses.len(), 3, "{statuses:#?}");
         let labels = "{name=\"pool\",namespace=\"shop\"} 1";
@@ -141,13 +141,13 @@ fn without_the_flag_no_node_is_created_and_the_group_reports_the_fix() -> TestRe
         assert!(message.contains("MachineDeployment"), "{message}");
         cluster.await_event(NAMESPACE, "real", &format!("Warning Unsupported: {message}")).await?;
         controller.stop().await?;
-        // With it, an unknown type is still unknown.
+        // With the flag, an unknown type is still unknown.
         let controller = start(cluster, &["--simulated-nodes"]).await?;
         await_replicas(cluster, "pool", 3).await?;
         assert_eq!(await_refusal(cluster, "real", "Unsupported").await?, message);
         await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;
         controller.stop().await?;
-        // Without it again, the nodes stay, and their number is not reported.
+        // Without the flag again, the nodes are unchanged, and their number is not reported.
         let controller = start(cluster, &[]).await?;
         await_refusal(cluster, "pool", "Unsupported").await?;
         assert_eq!(
@@ -177,9 +177,9 @@ fn a_foreign_node_is_unchanged_and_the_group_reports_it() -> TestResult {
         assert_eq!(object["status"]["replicas"], 2);
         resize(cluster, "pool", 0).await?;
         await_replicas(cluster, "pool", 0).await?;
-        let left = cluster.get(NODE, "", "spot-1").await?;
-        assert_eq!(left["metadata"]["uid"], foreign["metadata"]["uid"]);
-        assert_eq!(left["spec"], foreign["spec"]);
+        let existing = cluster.get(NODE, "", "spot-1").await?;
+        assert_eq!(existing["metadata"]["uid"], foreign["metadata"]["uid"]);
+        assert_eq!(existing["spec"], foreign["spec"]);
         // Once the name is free, the group gets its node.
         resize(cluster, "pool", 2).await?;
         await_refusal(cluster, "pool", "NodeNameTaken").await?;
@@ -202,7 +202,7 @@ fn a_restart_keeps_nodes_and_a_deleted_group_loses_them() -> TestResult {
         }
         let before = node_writes(cluster).await?.len();
         controller.program.kill()?;
-        // While no controller runs, one group is deleted, and another one is scaled up.
+        // While no controller runs, one group is deleted, and another is scaled up.
         cluster.delete(NODE_GROUP, NAMESPACE, "late").await?;
         resize(cluster, "pool", 2).await?;
         controller.program.start_again()?;
@@ -242,7 +242,14 @@ fn an_exempt_or_stopped_group_keeps_its_nodes() -> TestResult {
             resize(cluster, "pool", replicas).await?;
             let seen =
                 |it: &Value| it["status"]["observedGeneration"] == it["metadata"]["generation"];
-            cluster.await_object(NODE_GROUP, (NAMESPACE, "pool"), "it was seen", seen).await?;
+            cluster
+                .await_object(
+                    NODE_GROUP,
+                    (NAMESPACE, "pool"),
+                    "the controller to observe the group",
+                    seen,
+                )
+                .await?;
             await_held(cluster, reason).await?;
             assert_eq!(node_writes(cluster).await?.len(), before);
             cluster.kubectl(&[what, &[ends]].concat()).await?;
@@ -252,7 +259,7 @@ fn an_exempt_or_stopped_group_keeps_its_nodes() -> TestResult {
     })
 }
 
-/// Waits until a group keeps what it has for this reason, and needs no attention.
+/// Waits until a group keeps its nodes for this reason, and needs no attention.
 async fn await_held(cluster: &Cluster, reason: &str) -> TestResult {
     let is_held = |object: &Value| is_unable(object, "True", reason);
     cluster.await_object(NODE_GROUP, (NAMESPACE, "pool"), reason, is_held).await?;

@@ -1,7 +1,6 @@
-//! `almanac controller` on a real API server: what the designs promise happens on time, not before,
-//! and once.
+//! `almanac controller` on a real API server: the actions of the designs happen on time, not before, and once.
 //!
-//! Every test starts just before a boundary of its own, with all objects in place.
+//! Every test starts just before its own boundary, after all objects have been created.
 
 mod blocked_targets;
 mod bounds;

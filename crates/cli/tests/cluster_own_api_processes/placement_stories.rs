@@ -1,5 +1,5 @@
-//! The four stories of placements and that of their expressions, page by page and word for word. They run on a real
-//! API server, with the permissions of the manifests, and with scores of a user in place of agents.
+//! The four stories of placements and the story of their expressions, page by page and word for word. They run on a
+//! real API server, with the permissions of the manifests. A user writes the scores instead of agents.
 
 use crate::controller::{Cluster, on_cluster};
 use crate::documented::run_section;

@@ -1,5 +1,5 @@
-//! A watch of `PlacementDecision`s on a real API server. A cluster that stays selected is never missing from all of
-//! them, in spite of changes, failures and kills. The selection is that of the second scheduler.
+//! A watch of `PlacementDecision`s on a real API server. At least one decision always contains each cluster that stays
+//! selected, in spite of changes, failures and kills. The expected selection is that of the second scheduler.
 //! `ALMANAC_WATCHER_ROUNDS` is the number of rounds of changes.
 
 use crate::placement::stage;
@@ -24,7 +24,7 @@ use stage::{ALONE, DECISION, GROUP, NAMESPACE, on_hub, prepare};
 use trouble::Trouble;
 use watcher::Watcher;
 
-/// The number of rounds without a pause; then the test waits for all changes.
+/// The number of consecutive rounds, after which the test waits for all changes.
 const ROUNDS_AT_ONCE: u64 = 10;
 
 #[test]
@@ -67,7 +67,7 @@ fn a_cluster_that_stays_selected_is_never_missing_under_changes_and_faults() -> 
 }
 
 #[test]
-fn a_watcher_detects_a_cluster_that_is_removed_before_it_is_added_elsewhere() -> TestResult {
+fn a_watcher_detects_a_cluster_that_is_removed_before_it_is_added_again() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &[]).await?;
         let decide = async |number: u8, clusters: &[&str]| -> TestResult {
@@ -92,7 +92,7 @@ fn a_watcher_detects_a_cluster_that_is_removed_before_it_is_added_elsewhere() ->
         decide(2, &[]).await?;
         decide(1, &["c1", "c2"]).await?;
         let missed = watcher.await_in("web-decision-1", &["c1", "c2"]).await;
-        let failure = missed.err().context("it was not noticed")?.to_string();
+        let failure = missed.err().context("the missing cluster was not detected")?.to_string();
         ensure!(failure.contains("web lacks {\"c2\"} after"), "{failure}");
         Ok(())
     })

@@ -1,5 +1,5 @@
-//! Attacks on a pod with a stolen token that may patch pods: they change all that a patch can change and that no process
-//! of ours writes. The tests have the tokens.
+//! Attacks on a pod with a stolen token that may patch pods. The attacks change all fields that a patch can change and
+//! that no Almanac process writes. The tests provide the tokens.
 
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 /// A namespace, and the name of a pod in it.
 pub(crate) type PodName<'a> = (&'a str, &'a str);
 
-/// Longer than any text that a process of ours writes.
+/// A string that is longer than any string of an Almanac process.
 const LONG: usize = 300;
 
-/// Creates a privileged pod whose fields other field managers own, among them the annotation that is ours.
+/// Creates a privileged pod whose fields belong to other field managers, including Almanac's annotation.
 pub(crate) async fn create_victim(
     kubectl: &Kubectl,
     (namespace, name): PodName<'_>,
@@ -33,14 +33,14 @@ pub(crate) async fn create_victim(
     });
     let apply = ["-n", namespace, "apply", "--server-side", "-f", "-"];
     kubectl.run_with_input(&apply, &pod.to_string()).await?;
-    // Another manager, with fields of its own and the annotation that is ours.
+    // Another field manager, with its fields and Almanac's annotation.
     let edited = format!("{ours}=2");
     let edit = ["-n", namespace, "annotate", "pod", name, "--overwrite", "team=sea", &edited];
     kubectl.run(&edit).await?;
     Ok(())
 }
 
-/// Patches, each of which changes something that no process of ours may change.
+/// Patches that change something that no Almanac process may change.
 fn patches(ours: &str) -> Vec<Value> {
     let annotations = |annotations: Value| json!({"metadata": {"annotations": annotations}});
     let metadata = |field: &str, value: Value| json!({"metadata": {field: value}});
@@ -66,18 +66,18 @@ fn patches(ours: &str) -> Vec<Value> {
     ]
 }
 
-/// An API server enforces a policy a moment after it was applied.
+/// Waits until the API server enforces a policy, which takes a moment.
 async fn await_policy(client: &Client, victim: PodName<'_>, refusal: &str) -> TestResult {
     let other = json!({"metadata": {"annotations": {"other": "1"}}});
     await_condition("the admission policy to be enforced", PATIENCE, async || {
         let sent = dry_run(client, victim, &Patch::Merge(&other), "almanac").await;
-        let seen = format!("{sent:?}");
-        Ok(Observation::from_bool(sent.is_err_and(|why| why.contains(refusal)), seen))
+        let description = format!("{sent:?}");
+        Ok(Observation::from_bool(sent.is_err_and(|why| why.contains(refusal)), description))
     })
     .await
 }
 
-/// Tries everything, each as a dry run; fails with all that was possible.
+/// Sends all attacks as dry runs; fails with the list of successful attacks.
 pub(crate) async fn ensure_powerless(
     client: &Client,
     victim: PodName<'_>,
@@ -91,7 +91,7 @@ pub(crate) async fn ensure_powerless(
         let sent = dry_run(client, victim, &Patch::Strategic(&patch), "almanac").await;
         possible.extend(denied(sent, refusal).err().map(|why| format!("{patch}: {why}")));
     }
-    // Its value is what it was, and now it has another owner.
+    // The value is unchanged, but has another owner.
     let claim = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"app": "batch"}},
     });
@@ -99,7 +99,7 @@ pub(crate) async fn ensure_powerless(
         let sent = dry_run(client, victim, &Patch::Apply(&claim), manager).await;
         possible.extend(denied(sent, refusal).err().map(|why| format!("{manager} claims: {why}")));
     }
-    // More and more managers, until the API server unites others.
+    // Adds field managers until the API server merges others.
     for count in [1, 4, 9] {
         let padded = padded(client, victim, (ours, count)).await?;
         let padded = json!({"metadata": {"managedFields": padded}});
@@ -114,13 +114,13 @@ pub(crate) async fn ensure_powerless(
     Ok(())
 }
 
-/// The managers of a pod, and more that manage nothing but our annotation.
+/// The field managers of a pod, and additional managers that own only Almanac's annotation.
 async fn padded(
     client: &Client,
     (namespace, name): PodName<'_>,
     (ours, count): (&str, usize),
 ) -> anyhow::Result<Vec<Value>> {
-    // An account that may patch need not be able to get.
+    // An account with permission to patch may lack permission to get.
     let (pods, nothing) = (Api::<Pod>::namespaced(client.clone(), namespace), json!({}));
     let pod = pods.patch(name, &PatchParams::default(), &Patch::Merge(&nothing)).await?;
     let known = pod.metadata.managed_fields.unwrap_or_default();
@@ -137,7 +137,7 @@ async fn padded(
 
 fn denied(sent: Result<(), String>, refusal: &str) -> Result<(), String> {
     match sent {
-        Ok(()) => Err("it was allowed".to_owned()),
+        Ok(()) => Err("the request was allowed".to_owned()),
         Err(why) if why.contains(refusal) => Ok(()),
         Err(why) => Err(why),
     }

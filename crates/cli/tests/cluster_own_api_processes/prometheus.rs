@@ -1,5 +1,5 @@
-//! A real Prometheus scrapes running controllers: values change exactly at the boundary, each
-//! series exists once, and removed ones disappear.
+//! A real Prometheus scrapes running controllers: values change exactly at the boundary, each series exists once, and
+//! removed series disappear.
 
 use crate::controller::head_start;
 use crate::dashboard;
@@ -22,10 +22,10 @@ use jiff::Timestamp;
 use serde_json::json;
 
 const SERIES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
-/// A scrape is stamped with its beginning, and answered a moment later.
+/// The tolerance between the timestamp of a scrape, which is its start, and the later response.
 const A_SCRAPE: f64 = 1.0;
 
-/// Two replicas with one lease and one clock; the first one leads.
+/// Two replicas with one Lease and one clock; the first is the leader.
 async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Timestamp)> {
     let all =
         "metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group,placement";
@@ -33,7 +33,7 @@ async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Times
     let arguments = ["controller", "--lease-namespace=default", "--simulated-nodes", &controllers];
     let arguments = arguments.map(String::from);
     let kubeconfig = test.plane.kubeconfig();
-    // Prometheus must have seen the old value before the boundary.
+    // Prometheus must have scraped the old value before the boundary.
     let before = head_start() * 3;
     let leader = start(&arguments, &kubeconfig, before)?;
     let boundary = Timestamp::now() + before;
@@ -44,7 +44,7 @@ async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Times
     Ok((leader, standby, boundary))
 }
 
-/// An agent for all pods, with a policy that sets the level of one of them at the boundary.
+/// An agent for all pods, with a policy that sets the level of one pod at the boundary.
 async fn agent(kubectl: &Kubectl, test: &OwnTest, boundary: Timestamp) -> anyhow::Result<Program> {
     let policy = objects::level_policy("day", ("09:00", "17:00"), "tide", -1);
     let config = objects::agent_config(&[policy]);
@@ -63,7 +63,7 @@ async fn agent(kubectl: &Kubectl, test: &OwnTest, boundary: Timestamp) -> anyhow
     Ok(agent)
 }
 
-/// Two extenders, of which the second has passed a call on to the first.
+/// Two extenders. The second has forwarded a request to the first.
 async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program; 2]> {
     kubectl.run(&["apply", "--server-side", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
     kubectl.run(&["-n", "default", "create", "serviceaccount", "extender"]).await?;
@@ -98,8 +98,8 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
     await_condition("a call to be passed on", PATIENCE, async || {
         let call = ServerRequest { path: "/filter".to_owned(), body: request.into(), token: None };
         let address = format!("127.0.0.1:{}", port.number());
-        let answer = forwarder.forward(&address, call, PATIENCE).await?;
-        Ok(Observation::from_bool(answer.status == 200, format!("{answer:?}")))
+        let response = forwarder.forward(&address, call, PATIENCE).await?;
+        Ok(Observation::from_bool(response.status == 200, format!("{response:?}")))
     })
     .await?;
     Ok([deciding, standby])
@@ -131,7 +131,7 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     let binary = env!("CARGO_BIN_EXE_almanac").as_ref();
     let webhook = Program::start_listening(binary, &arguments, &[])?;
     webhook.await_ready().await?;
-    // The API server picks it up after a delay.
+    // The API server loads the configuration after a delay.
     let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
     let request = ["-n", HARBOR, "create", "--dry-run=server", "-f", "-"];
     await_condition("the webhook to get a request", PATIENCE, async || {
@@ -182,7 +182,7 @@ fn a_scrape_after_a_boundary_has_each_new_value_once() -> TestResult {
             ],
         )
         .await?;
-        // Before anything that must be in time: an extender waits until no earlier one can be at work.
+        // The extender starts first, since it waits until no earlier extender can be active.
         let extenders = extenders(&kubectl, test).await?;
         let (webhook, _port) = webhook(&kubectl, test).await?;
         let (leader, standby, boundary) = two_replicas(test).await?;
@@ -194,10 +194,10 @@ fn a_scrape_after_a_boundary_has_each_new_value_once() -> TestResult {
         let prometheus = Prometheus::start_honoring_labels(&targets).await?;
 
         the_number_changes_at_the_boundary(&prometheus, boundary).await?;
-        each_number_is_there_once(&prometheus, &standby).await?;
+        each_series_exists_once(&prometheus, &standby).await?;
         await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
         await_query(&prometheus, "sum(almanac_qos_activated_total)", Some(1.0)).await?;
-        the_documents_list_what_is_exported(&[&leader, &agent, deciding, forwarder, &webhook])
+        the_documents_list_the_exported_metrics(&[&leader, &agent, deciding, forwarder, &webhook])
             .await?;
         the_dashboard_is_filled(&prometheus).await?;
         a_problem_is_counted_until_it_is_fixed(&kubectl, &prometheus).await?;
@@ -222,7 +222,7 @@ async fn the_number_changes_at_the_boundary(
     for series in SERIES {
         await_query(prometheus, &selector(series), Some(7.0)).await?;
         let boundary = seconds(boundary);
-        // A scrape that began just before the boundary may have the new value, too.
+        // A scrape that started just before the boundary may have the new value, too.
         let what = format!("a scrape of {series} that began at the boundary or after it");
         let scraped = await_condition(&what, PATIENCE, async || {
             let scraped = prometheus.scraped(&selector(series), 5).await?;
@@ -239,14 +239,14 @@ async fn the_number_changes_at_the_boundary(
             ensure!(late >= -A_SCRAPE || is(*value, 2.0), "{value} at {BOUNDARY} and {late} s");
         }
         let first = scraped.iter().find(|(at, _)| *at >= boundary).context("none since")?;
-        // It scrapes every second.
+        // Prometheus scrapes every second.
         ensure!(first.0 - boundary < 10.0, "the first scrape came late: {scraped:?}");
     }
     Ok(())
 }
 
-/// Two replicas are scraped, an agent and two extenders, and one of them has the numbers.
-async fn each_number_is_there_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
+/// Prometheus scrapes two replicas, an agent and two extenders. Only the leader exports the numbers.
+async fn each_series_exists_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
     await_query(prometheus, r#"sum(up{job="test"})"#, Some(6.0)).await?;
     await_query(prometheus, "sum(almanac_extender_leader)", Some(1.0)).await?;
     await_query(prometheus, "count(almanac_leader)", Some(2.0)).await?;
@@ -280,7 +280,7 @@ async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Progr
     await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
 }
 
-/// Nothing is overdue here, nothing needs attention, and no Prometheus is queried.
+/// No rule is overdue here, no policy needs attention, and no Prometheus is queried.
 const EMPTY: [&str; 3] = [
     "almanac_cron_oldest_overdue_firing_timestamp_seconds",
     "almanac_objects_not_ready",
@@ -319,7 +319,7 @@ fn listed(document: &str) -> BTreeSet<&str> {
     rows.filter_map(|row| row.split('`').next()).collect()
 }
 
-/// The names of what an answer has, as queries have them.
+/// The names of the metrics in a response, as in queries.
 fn exported(text: &str) -> BTreeSet<String> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     types
@@ -331,7 +331,7 @@ fn exported(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Prometheus brings the program that checks them.
+/// The checker, which is a part of Prometheus.
 #[test]
 fn prometheus_accepts_the_alerts() -> TestResult {
     let promtool = provide_prometheus()?.with_file_name("promtool");
@@ -343,7 +343,7 @@ fn prometheus_accepts_the_alerts() -> TestResult {
     Ok(())
 }
 
-async fn the_documents_list_what_is_exported(programs: &[&Program]) -> TestResult {
+async fn the_documents_list_the_exported_metrics(programs: &[&Program]) -> TestResult {
     let document = std::fs::read_to_string(format!("{ROOT}/docs/metrics.md"))?;
     let listed: BTreeSet<String> = listed(&document).into_iter().map(String::from).collect();
     let mut text = String::new();

@@ -20,7 +20,7 @@ const ALL: &[&str] = &[
     "--controllers=metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group,placement",
 ];
 
-/// Policies of every family. The schedule is written as Karpenter 0.1.2 has it: hours are text, and the field has
+/// Policies of every family. The schedule is in the format of Karpenter 0.1.2: hours are strings, and the field has
 /// another name than in the design.
 async fn create_policies(cluster: &Cluster) -> TestResult {
     for name in ["shop", "tide"] {
@@ -69,7 +69,7 @@ fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResu
         create_policies(cluster).await?;
         let controller = cluster.start_at("2026-11-26T08:59:50Z", ALL).await?;
 
-        // Every policy is reconciled.
+        // All policies are reconciled.
         let scaled = |wanted: u64| move |object: &Value| object["spec"]["replicas"] == wanted;
         let at = |name| (NAMESPACE, name);
         cluster.await_object(DEPLOYMENT, at("shop"), "to have 5", scaled(5)).await?;
@@ -99,12 +99,12 @@ fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResu
         ensure!(refused.is_empty(), "{refused:#?}");
         ensure!(writes.len() < 30, "{} writes", writes.len());
 
-        // After a restart, nothing is done twice.
+        // After a restart, no action is repeated.
         controller.program.kill()?;
         let before = cluster.target_writes().await?.len();
         controller.program.start_again()?;
         controller.program.await_ready().await?;
-        // With all fields there, the condition goes away.
+        // With all fields present, the condition disappears.
         cluster.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", OURS]).await?;
         for (kind, name) in [(PRODUCER, "scheduling"), (AUTOSCALER, "tide"), (NODE_GROUP, "pool")] {
             let is_complete = |object: &Value| {

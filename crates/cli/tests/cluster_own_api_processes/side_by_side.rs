@@ -1,6 +1,6 @@
-//! Two installations, as described in `docs/some-namespaces.md`: one for the whole cluster exempts a namespace, and the
-//! other one is limited to it. The first writes nothing there for any kind of policy. The other one works as if it were
-//! alone.
+//! Two installations, as described in `docs/some-namespaces.md`: the installation for the whole cluster exempts a
+//! namespace, and the other installation is limited to that namespace. The first writes nothing there for any kind of
+//! policy. The second works as if it were alone.
 
 use std::collections::BTreeMap;
 
@@ -17,27 +17,27 @@ use anyhow::ensure;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-/// The namespace that has an installation of its own.
+/// The namespace with the separate installation.
 const TEAM: &str = "team";
 /// The namespace of the controllers and the agent of the team.
 const OF_TEAM: &str = "almanac-team";
-/// Every process of the team writes less than this in a minute: a few statuses, Events and targets.
+/// The maximum number of writes in a minute of each process of the team: a few statuses, Events and targets.
 const MOST_WRITES: usize = 40;
 
-/// The installation for the whole cluster, as whom each of its processes runs.
+/// The processes of the installation for the whole cluster, and the account of each.
 const WHOLE: [(&str, &str); 3] = [
     ("almanac-system", "almanac"),
     ("almanac-cluster-agent", "almanac-cluster-agent"),
     ("almanac-scheduler", "almanac-scheduler"),
 ];
 
-/// Policies of every kind with what they change.
+/// Creates policies of every kind with their targets.
 fn everything_in(namespace: &str) -> Vec<Value> {
     let batch = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
             "name": "batch", "labels": {"app": "batch"},
-            // As another extender leaves it.
+            // The state that another extender leaves.
             "annotations": {
                 "controller.kubernetes.io/pod-deletion-cost": "100",
                 "almanac.dev/deletion-cost-owner": "almanac/100",
@@ -87,7 +87,8 @@ async fn create_in(kubectl: &Kubectl, namespace: &str, objects: &[Value]) -> Tes
     Ok(())
 }
 
-/// Applies both installations: the limited one in a namespace of its own, with its name in all files.
+/// Applies both installations. The limited installation is in a separate namespace, whose name replaces the original in
+/// all files.
 async fn install(kubectl: &Kubectl) -> TestResult {
     for folder in ["hub-crds", "units-crds"] {
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/{folder}")]).await?;
@@ -112,10 +113,10 @@ async fn install(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// A process, and the access that it uses.
+/// A process, and its access to the cluster.
 type Started = (Program, ServiceAccountAccess);
 
-/// Starts every process of both, the ones that leave the team out first.
+/// Starts every process of both installations, first the processes that exempt the team.
 async fn start_all(
     test: &OwnTest,
     kubectl: &Kubectl,
@@ -150,7 +151,7 @@ async fn start_all(
     Ok(programs)
 }
 
-/// The targets of the team have the values of its policies, with history.
+/// Waits until the targets of the team have the values of its policies, with history.
 async fn the_team_is_served(kubectl: &Kubectl) -> TestResult {
     let object_of_team = |kind, name| ["-n", TEAM, kind, name];
     let executed = "/status/executionHistories/0/successfulExecutions/0/scheduleTime";
@@ -177,7 +178,7 @@ async fn the_team_is_served(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Every process that exempts the team has seen the objects that were created last, in another namespace.
+/// Waits until every process that exempts the team has observed the last created objects, in another namespace.
 async fn all_is_seen(kubectl: &Kubectl) -> TestResult {
     for (kind, name) in [
         ("cronfederatedhpa", "boat"),
@@ -199,7 +200,7 @@ async fn all_is_seen(kubectl: &Kubectl) -> TestResult {
 }
 
 #[test]
-fn an_installation_writes_nothing_in_a_namespace_that_it_leaves_to_another_one() -> TestResult {
+fn an_installation_writes_nothing_in_the_namespace_of_another_installation() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;

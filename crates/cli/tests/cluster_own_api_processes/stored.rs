@@ -1,9 +1,9 @@
 //! Statuses of an earlier version: this version continues from them. No rule is treated as new, no firing is repeated,
 //! and none is lost.
 //!
-//! `tests/stored/statuses.json` has the objects as the program of 2026-11-27 left them, the last one with statuses from
-//! before all families had one interface to the engine. With `ALMANAC_OLDER` (a program) and `ALMANAC_RECORD` (a file),
-//! that program is started on new objects, and the file is written from them.
+//! `tests/stored/statuses.json` contains the objects as the program of 2026-11-27 left them. It was the last program
+//! with statuses from before all families had a common interface to the engine. With `ALMANAC_OLDER` (a program) and
+//! `ALMANAC_RECORD` (a file), the test starts that program on new objects, and writes the file from the objects.
 
 use std::env;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::on_time::histories::history;
 use crate::placement::stage::{DECISION, PLACEMENT, await_selected, on_hub, place, prepare};
 
 const NAMESPACE: &str = "default";
-/// At each of these, the rules of every object fire. The earlier program saw the first.
+/// The boundaries: the rules of every object fire at each boundary. The earlier program ran at the first.
 const BEFORE: &str = "2027-06-01T09:00:00Z";
 const BOUNDARY: &str = "2027-06-01T09:30:00Z";
 const EARLIER: &str = include_str!("../stored/statuses.json");
@@ -31,7 +31,7 @@ const ALL: &[&str] = &[
     "--leader-elect=false",
     "--controllers=metrics-producer,cron-federated-hpa,horizontal-autoscaler,placement",
 ];
-/// In the order in which they are created again: policies after what they are about.
+/// The order in which the objects are created again: policies after the objects that they refer to.
 const KINDS: [(&str, Kind); 8] = [
     ("Deployment", DEPLOYMENT),
     ("FederatedHPA", FEDERATED),
@@ -42,7 +42,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("PlacementDecision", DECISION),
     ("Placement", PLACEMENT),
 ];
-/// The cron objects, and the value that their rule `half` has set at the second boundary. The target of the last one
+/// The cron objects, and the value that their rule `half` has set at the second boundary. The target of the last object
 /// does not exist.
 const CRONS: [(&str, &str, u64); 4] = [
     ("replicas", "appliedReplicas", 5),
@@ -51,7 +51,7 @@ const CRONS: [(&str, &str, u64); 4] = [
     ("nowhere", "", 0),
 ];
 
-/// Creates policies of every family, with what they are about.
+/// Creates policies of every family, with the objects that they refer to.
 async fn create(cluster: &Cluster) -> TestResult {
     for name in ["replicas", "scaled"] {
         cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, 1)).await?;
@@ -116,7 +116,7 @@ async fn await_all_acted(cluster: &Cluster, boundary: &str, scheduled: u64) -> T
     await_selected(cluster, "one", &["cluster1"]).await
 }
 
-/// The objects that an earlier program leaves behind, in the order of the kinds.
+/// The objects of an earlier program, in the order of the kinds.
 async fn record(cluster: &Cluster, program: &Path) -> Result<Value> {
     create(cluster).await?;
     let start = BEFORE.parse::<Timestamp>()? - head_start();
@@ -157,13 +157,13 @@ fn half(object: &Value) -> Result<Value> {
     history(&object["status"], "half").with_context(|| format!("{}", object["metadata"]["name"]))
 }
 
-/// By these, a rule is known to be the same.
+/// The fields that identify an unchanged rule.
 fn fingerprints(object: &Value) -> Vec<&str> {
     let all = object["status"]["executionHistories"].as_array().into_iter().flatten();
     all.filter_map(|entry| entry["fingerprint"].as_str()).collect()
 }
 
-/// Checks that a history has one execution more than the earlier one, that of the boundary, and the others before.
+/// Checks that a history contains the earlier executions, and one more for the boundary.
 fn ensure_one_more(earlier: &Value, later: &Value, is_failure: bool) -> TestResult {
     let list = if is_failure { "failedExecutions" } else { "successfulExecutions" };
     let other = if is_failure { "successfulExecutions" } else { "failedExecutions" };
@@ -204,7 +204,7 @@ fn stored_state_of_an_earlier_version_is_continued() -> TestResult {
         for (name, field, value) in CRONS {
             let is_it =
                 |it: &&Value| it["kind"] == "CronFederatedHPA" && it["metadata"]["name"] == name;
-            let earlier = stored.iter().find(is_it).context("it is stored")?;
+            let earlier = stored.iter().find(is_it).context("the object is not stored")?;
             let later = cluster.get(CRON, NAMESPACE, name).await?;
             let (before, after) = (fingerprints(earlier), fingerprints(&later));
             ensure!(before.len() == 2 && before == after, "{name}: {after:?} after {before:?}");
@@ -214,16 +214,16 @@ fn stored_state_of_an_earlier_version_is_continued() -> TestResult {
                 ensure!(last[field] == value, "{name}: {last}");
             }
         }
-        // One write for the one target whose value changes, and none before the boundary.
+        // A single write, for the only target whose value changes, and none before the boundary.
         let mut writes = cluster.target_writes().await?;
-        // The decision that is created again has no owner yet.
+        // The recreated decision has no owner yet.
         writes.retain(|it| it.resource != DECISION.plural);
         for write in &writes {
             let at = controller.time_of(write)?;
             ensure!(at >= boundary, "written at {at}: {write}");
         }
-        let written: Vec<&str> = writes.iter().map(|it| &*it.name).collect();
-        ensure!(written == ["scaled"], "{writes:#?}");
+        let names: Vec<&str> = writes.iter().map(|it| &*it.name).collect();
+        ensure!(names == ["scaled"], "{writes:#?}");
         await_condition("an Event of each firing", PATIENCE, async || {
             let mut events_by_name = Vec::new();
             for (name, ..) in CRONS {

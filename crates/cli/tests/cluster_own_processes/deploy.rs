@@ -1,5 +1,5 @@
-//! The page about the controllers, word for word: what its commands put into a cluster runs there,
-//! and with the same arguments and permissions the binary does its work.
+//! The page about the controllers, word for word: the objects of its commands run in a cluster, and with the same
+//! arguments and permissions, the binary does its work.
 
 use crate::documented::run_section;
 use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
@@ -26,11 +26,11 @@ fn the_commands_of_the_page_install_the_controllers() -> TestResult {
         await_budget(&kubectl).await?;
         only_the_metrics_are_let_in(&kubectl).await?;
         the_kustomization_changes_the_image_alone(&kubectl).await?;
-        what_would_run_in_the_pods_works(test, &kubectl).await
+        the_programs_of_the_pods_work(test, &kubectl).await
     })
 }
 
-/// Waits until the node controller has found both nodes ready: before, the scheduler may see one only.
+/// Waits until the node controller has observed both nodes as ready. Before, the scheduler may use only one node.
 async fn await_nodes_for_pods(kubectl: &Kubectl) -> TestResult {
     await_condition("two nodes without a taint", PATIENCE, async || {
         let nodes = get(kubectl, &["nodes"]).await?;
@@ -87,7 +87,7 @@ async fn await_budget(kubectl: &Kubectl) -> TestResult {
     await_value(kubectl, &budget, "/status/expectedPods", &json!(2)).await
 }
 
-/// The port has the name that the container gives it; every source is allowed.
+/// The port has the name that the container defines; every source is allowed.
 async fn only_the_metrics_are_let_in(kubectl: &Kubectl) -> TestResult {
     let policy = get(kubectl, &["-n", NAMESPACE, "networkpolicy", "almanac"]).await?;
     let spec = &policy["spec"];
@@ -109,14 +109,14 @@ async fn the_kustomization_changes_the_image_alone(kubectl: &Kubectl) -> TestRes
     let digest = format!("sha256:{}", "0".repeat(64));
     assert_eq!(image, [format!("registry.example.com/almanac@{digest}")]);
     let as_applied = rendered.replace(image[0], "almanac:0.1.0");
-    // It fails when there is a difference.
+    // The command fails if a difference exists.
     kubectl.run_with_input(&["diff", "-f", "-"], &as_applied).await?;
     let dry = ["apply", "--dry-run=server", "-k", &format!("{ROOT}/deploy")];
     kubectl.run(&dry).await?;
     Ok(())
 }
 
-async fn what_would_run_in_the_pods_works(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn the_programs_of_the_pods_work(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let account = test.service_account(NAMESPACE, "almanac").await?;
     let arguments = arguments_of_the_deployment(kubectl).await?;
     let before = SignedDuration::from_mins(30);

@@ -1,5 +1,5 @@
 //! The page about the first policy, word for word: its commands lead from an empty cluster to a Deployment that a rule
-//! has scaled. The other examples for plain Kubernetes apply there as well.
+//! has scaled. The other examples for plain Kubernetes also apply there.
 
 use almanac_harness::{
     ControlPlaneOptions, NodeSpec, OwnTest, Program, TestResult, on_own_control_plane,

@@ -1,4 +1,4 @@
-//! The processes of `almanac` on whole control planes of their own, with kube-scheduler and the controller manager.
+//! The processes of `almanac` on separate control planes, with kube-scheduler and the controller manager.
 
 #[path = "../support/controller/mod.rs"]
 mod controller;

@@ -1,5 +1,5 @@
-//! Groups of nodes on a whole control plane: the scheduler uses their nodes, and the controller manager treats them
-//! as alive while a controller renews their Leases.
+//! Groups of nodes on a whole control plane. The scheduler uses their nodes, and the controller manager treats the
+//! nodes as alive while a controller renews their Leases.
 
 use crate::controller::{Cluster, DEPLOYMENT, NODE, NODE_GROUP};
 use almanac_fixtures::objects;
@@ -27,7 +27,7 @@ async fn await_available(cluster: &Cluster, expected: Value) -> TestResult {
 
 #[test]
 fn a_pod_runs_on_a_node_of_a_group_that_is_ready_again_after_a_restart() -> TestResult {
-    // A node whose lease is not renewed for so long is lost.
+    // The time after which a node without a renewed Lease is lost.
     let grace = "--node-monitor-grace-period=16s";
     let options = ControlPlaneOptions::whole().audited().flag(Component::ControllerManager, grace);
     on_own_control_plane(&options, async |own| {
@@ -44,13 +44,13 @@ fn a_pod_runs_on_a_node_of_a_group_that_is_ready_again_after_a_restart() -> Test
         resize(&cluster, 1).await?;
         await_available(&cluster, json!(1)).await?;
 
-        // The Lease is not renewed, until a controller runs again.
+        // No controller renews the Lease until the next start.
         controller.program.kill()?;
         let is_lost = |node: &Value| node["spec"]["taints"].to_string().contains("unreachable");
-        cluster.await_object(NODE, ("", "spot-0"), "it is lost", is_lost).await?;
+        cluster.await_object(NODE, ("", "spot-0"), "the node to be lost", is_lost).await?;
         controller.program.start_again()?;
         let is_back = |node: &Value| !node["spec"]["taints"].to_string().contains("unreachable");
-        cluster.await_object(NODE, ("", "spot-0"), "it is back", is_back).await?;
+        cluster.await_object(NODE, ("", "spot-0"), "the node to be ready again", is_back).await?;
         await_available(&cluster, json!(1)).await?;
         controller.stop().await
     })

@@ -32,7 +32,7 @@ fn deletion_of_a_placement_or_namespace_deletes_the_decisions() -> TestResult {
         cluster
             .await_object(DECISION, (NAMESPACE, "web-decision-1"), "to be gone", is_gone)
             .await?;
-        // One of the same name has nothing to do with the one that was there.
+        // A new placement of the same name is unrelated to the deleted placement.
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
         await_selected(cluster, "web", &["c1"]).await?;
         cluster.kubectl(&["delete", "namespace", "going"]).await?;

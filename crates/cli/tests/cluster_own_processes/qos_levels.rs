@@ -1,5 +1,5 @@
-//! The page about QoS levels, word for word: what its commands put into a cluster runs there, and with the same
-//! arguments and permissions the binary does what the page documents.
+//! The page about QoS levels, word for word: the objects of its commands run in a cluster, and with the same arguments
+//! and permissions, the binary does what the page documents.
 
 use crate::documented::run_section;
 use crate::reading::{await_value, get};
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 const PAGE: &str = "docs/qos-levels.md";
 const NAMESPACE: &str = "almanac-agent";
 
-/// An agent, and the credentials that it has as long as this is there.
+/// An agent, and its credentials, which exist until drop.
 struct Agent {
     program: Program,
     _account: ServiceAccountAccess,
 }
 
-/// An agent a node as the manifest would start it, on clocks that show this instant now.
+/// Starts an agent for each node as in the manifest, with this instant as the current time of the policy clock.
 async fn start_agents(
     test: &OwnTest,
     kubectl: &Kubectl,
@@ -79,7 +79,7 @@ fn the_commands_of_the_page_change_pods_at_the_boundary_and_restore_them() -> Te
             });
             assert_eq!(*pod, expected, "{printed}");
         }
-        // Events are written after the levels, so the page may show them or not.
+        // Events are written after the levels, so the page may contain the Events or not.
         let message = "policy batch-at-night sets the QoS level to 1; it was -1";
         await_condition("the Events of the page", PATIENCE, async || {
             let activated = ["get", "events", "-A", "--field-selector", "reason=PolicyActivated"];
@@ -100,8 +100,8 @@ fn the_commands_of_the_page_change_pods_at_the_boundary_and_restore_them() -> Te
         let opened = format!("--for=jsonpath='{opened}'").replace('\'', "");
         kubectl.run(&["wait", "pod", "-l", "app=batch", "--timeout=60s", &opened]).await?;
         run_section(test, &kubectl, (PAGE, "Uninstall")).await?;
-        let left = get(&kubectl, &["namespaces"]).await?.to_string();
-        assert!(!left.contains(NAMESPACE), "{left}");
+        let namespaces = get(&kubectl, &["namespaces"]).await?.to_string();
+        assert!(!namespaces.contains(NAMESPACE), "{namespaces}");
         drop(agents);
         Ok(())
     })

@@ -25,7 +25,7 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::json;
 
-/// A workload and what two rules do to it; at noon, much later, there is a third.
+/// A workload and two rules that scale it. A third rule fires much later, at noon.
 const SHOP: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -51,7 +51,7 @@ spec:
 const THEIRS: &str = "deploy/crds/autoscaling.karpenter.sh_metricsproducers.yaml";
 const KUBECONFIG_OF_THE_USER: &str = "apiVersion: v1\nkind: Config\n";
 
-/// A user: a home with a kubeconfig, and a place for data.
+/// A user: a home directory with a kubeconfig, and a data directory.
 struct User {
     home: tempfile::TempDir,
 }
@@ -74,7 +74,7 @@ impl User {
         Ok(file.display().to_string())
     }
 
-    /// Types `almanac up` with these arguments.
+    /// Runs `almanac up` with these arguments.
     fn types(&self, arguments: &[&str]) -> anyhow::Result<Program> {
         let data = self.data().display().to_string();
         let mut all = vec!["up", "--data-dir", &data];
@@ -104,7 +104,7 @@ impl User {
         Program::start(program, arguments, &environment)
     }
 
-    /// The variables of this user.
+    /// The environment variables of this user.
     fn environment(&self) -> anyhow::Result<Vec<(&'static str, String)>> {
         let text = |path: &Path| path.display().to_string();
         Ok(vec![
@@ -113,14 +113,14 @@ impl User {
             ("KUBECONFIG", String::new()),
             ("XDG_DATA_HOME", String::new()),
             ("NO_PROXY", ",".to_owned()),
-            // So that each event is one line.
+            // Each event is one line.
             ("COLUMNS", "1000".to_owned()),
-            // As in many offices. Addresses on this machine are reached without it.
+            // A proxy, as in many offices. Addresses on this machine are reached without the proxy.
             ("HTTPS_PROXY", "http://proxy.invalid:3128".to_owned()),
         ])
     }
 
-    /// The time of the policy clock, if it was set.
+    /// The instant of the policy clock; `None` if the clock was not set.
     fn clock(&self) -> anyhow::Result<Option<Timestamp>> {
         let Ok(kept) = fs::read(self.data().join("policy-clock.json")) else { return Ok(None) };
         let kept: serde_json::Value = serde_json::from_slice(&kept)?;
@@ -135,8 +135,8 @@ impl User {
     async fn has_nothing_left(&self) -> TestResult {
         let home = self.home.path().display().to_string();
         await_condition("everything to have ended", PATIENCE, async || {
-            let left = processes_of(&home)?;
-            Ok(Observation::from_bool(left.is_empty(), left.join("\n")))
+            let processes = processes_of(&home)?;
+            Ok(Observation::from_bool(processes.is_empty(), processes.join("\n")))
         })
         .await?;
         let config = fs::read_to_string(self.home.path().join(".kube/config"))?;
@@ -145,11 +145,11 @@ impl User {
     }
 }
 
-/// The processes that have this text in their arguments.
+/// The processes with this string in their arguments.
 fn processes_of(text: &str) -> anyhow::Result<Vec<String>> {
     let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        // A process that has ended in between has no arguments.
+        // A process that has ended in the meantime has no arguments.
         let Ok(arguments) = fs::read(entry?.path().join("cmdline")) else { continue };
         let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
         if arguments.contains(text) {
@@ -187,7 +187,7 @@ fn predicted_actions_occur_and_a_killed_process_continues() -> TestResult {
             .await?;
         await_replicas(&client, 5).await?;
         await_replicas(&client, 3).await?;
-        // By the policies' clock, and with the reason.
+        // By the policy clock, and with the reason.
         up.await_log("Fri 08:05:").await?;
         up.await_log("Fri 08:10:").await?;
         up.await_log("CronFederatedHPA default/web").await?;
@@ -207,7 +207,7 @@ fn predicted_actions_occur_and_a_killed_process_continues() -> TestResult {
             "the replicas are {:?}",
             replicas(&client).await?
         );
-        // The clock has not gone back to before what has happened.
+        // The clock has not gone back to before past events.
         up.await_log("next, Fri 12:00:00").await?;
         let status = up.stop().await?;
         ensure!(status.success(), "{status}: {}", up.log()?);
@@ -236,7 +236,7 @@ fn two_instances_run_at_the_same_time_even_if_a_port_is_taken() -> TestResult {
 
         first.kill()?;
         one.has_nothing_left().await?;
-        // The remaining connections to it end soon.
+        // The remaining connections of the cluster end soon.
         let _taken = await_condition("the port to be free", PATIENCE, async || {
             Ok(Observation::Holds(std::net::TcpListener::bind(("127.0.0.1", port))?))
         })
@@ -252,7 +252,7 @@ fn two_instances_run_at_the_same_time_even_if_a_port_is_taken() -> TestResult {
     })
 }
 
-/// At random instants, from a seed that is printed.
+/// The instants are random, from a printed seed.
 #[test]
 fn a_kill_or_stop_at_any_instant_loses_nothing_and_leaves_no_process() -> TestResult {
     on_this_machine(async {
@@ -263,7 +263,7 @@ fn a_kill_or_stop_at_any_instant_loses_nothing_and_leaves_no_process() -> TestRe
         for kill in 0..13 {
             let up = user.types(&["-q", "--speed", "600"])?;
             let mut is_up_since = None;
-            // Not waiting for anything: the moment of the kill is what is tried.
+            // No wait for a condition: the kill must come at a random instant.
             let mut remaining = Duration::from_millis(random.u64(0..6_000));
             let started = std::time::Instant::now();
             let is_up = tokio::time::timeout(remaining, up.await_log("kubeconfig")).await;
@@ -286,19 +286,19 @@ fn a_kill_or_stop_at_any_instant_loses_nothing_and_leaves_no_process() -> TestRe
                 7 => Some(up.stop().await?),
                 _ => up.kill().map(|()| None)?,
             };
-            // Before it listens to signals there is nothing to end, and the signal itself ends it.
+            // Before the program handles signals, no process needs an end, and the signal itself ends the program.
             let ended_well = |it: ExitStatus| it.success() || it.signal().is_some();
             ensure!(status.is_none_or(ended_well), "{status:?}: {}", up.log()?);
             user.has_nothing_left().await?;
             let clock_time_before = clock_time;
             clock_time = user.clock()?;
-            // Ten minutes of the policy clock pass in a second. Its time at a kill is unknown.
+            // Ten minutes of the policy clock pass in a second, so the instant of a kill is unknown.
             let passed =
                 if status.is_some_and(|it| it.success()) { ran * 600 } else { Duration::ZERO };
             let least = clock_time_before.map(|it| it + passed);
             ensure!(
                 clock_time >= least,
-                "the clock shows {clock_time:?}, and it was {least:?} at least"
+                "the clock shows {clock_time:?}, but has already reached {least:?}"
             );
         }
         let up = user.types(&["-q"])?;
@@ -317,7 +317,7 @@ fn with_an_existing_cluster_only_almanac_runs_and_reads_the_kubeconfig() -> Test
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _nodes = test.nodes(&[almanac_harness::NodeSpec::named("node")]).await?;
         let user = User::new()?;
-        // Objects without a namespace go to that of the context, as with kubectl.
+        // Objects without a namespace are created in the namespace of the context, as with kubectl.
         let shop = user.file("shop.yaml", &SHOP.replace(", namespace: default", ""))?;
         let config = fs::read_to_string(test.plane.kubeconfig())?;
         fs::write(user.home.path().join(".kube/config"), &config)?;
@@ -327,7 +327,7 @@ fn with_an_existing_cluster_only_almanac_runs_and_reads_the_kubeconfig() -> Test
         let unasked = user.types(&["--cluster", context])?;
         let status = unasked.await_end().await?;
         ensure!(status.code() == Some(2), "{status}");
-        unasked.await_log("there is no terminal to confirm it at: add --yes").await?;
+        unasked.await_log("standard input is not a terminal; add --yes").await?;
         let unknown = user.types(&["--cluster", "nowhere", "--yes"])?;
         unknown.await_end().await?;
         unknown.await_log(&format!("has no context \"nowhere\"; it has {context}")).await?;
@@ -336,13 +336,14 @@ fn with_an_existing_cluster_only_almanac_runs_and_reads_the_kubeconfig() -> Test
         test.kubectl().await?.run(&["apply", "-f", &theirs]).await?;
         let at = ["--at", "2026-11-27T08:00", "--speed", "60"];
         let up = user.types(&[&["--cluster", context, "--yes", "-f", &shop], &at[..]].concat())?;
-        up.await_log(&format!("{context} keeps the definitions it has: MetricsProducer")).await?;
+        up.await_log(&format!("left the existing CRDs in {context} unchanged: MetricsProducer"))
+            .await?;
         up.await_log("Everything runs").await?;
         await_replicas(&test.client(), 5).await?;
         await_replicas(&test.client(), 3).await?;
         let status = up.stop().await?;
         ensure!(status.success(), "{status}: {}", up.log()?);
-        // The cluster continues.
+        // The cluster continues to run.
         ensure!(replicas(&test.client()).await? == Some(3));
         let after = fs::read_to_string(user.home.path().join(".kube/config"))?;
         ensure!(after == config, "the user's kubeconfig became {after}");
@@ -373,7 +374,7 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
             ensure!(status.code() == Some(code), "{arguments:?}: {status}: {}", up.log()?);
             up.await_log(message).await?;
         }
-        // No Go, and nothing that was built before.
+        // Go is missing, and no earlier build exists.
         let nothing = [("PATH", &*empty), ("ALMANAC_CACHE", &*empty), ("KUBEBUILDER_ASSETS", "")];
         for (arguments, further, message) in [
             (vec!["up"], &nothing[..], "Go is not on the PATH"),

@@ -9,10 +9,10 @@ use crate::{CART, CHART, PROD, SHOP, VALUES, diff, edited, repository};
 
 const CHANGE: [&str; 2] = ["--git", "HEAD~1..HEAD"];
 
-/// The fix if the error is not a known one.
+/// The fix for an unknown error.
 const USUAL: &str = "correct it, or do not render it";
 
-/// The targets whose values differ, with the highest before and after.
+/// The targets with different values, with the maximum before and after.
 fn peaks(report: &Value) -> Vec<(&str, Option<u64>, Option<u64>)> {
     let mut peaks = Vec::new();
     for it in report["differences"].as_array().unwrap() {
@@ -164,7 +164,7 @@ fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
         assert!(!message.contains("--debug") && !message.contains("almanac-render-"), "{message}");
         assert_eq!(finding["fix"], fix, "{name}");
         assert_eq!(report["differences"], json!([]), "{name}");
-        // On the old side it is a note, which fails only if no change is allowed.
+        // On the old side, the problem is a note, which fails only if no change is allowed.
         let reverse = ["--git", "HEAD..HEAD~1"];
         let output = diff(&folder, &[&reverse[..], &options].concat());
         let report = output.json();
@@ -196,7 +196,7 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     assert!(
         text.contains(
             "note: charts/shop with charts/shop/values-test.yaml of HEAD~1: \
-             charts/shop/values-test.yaml is not a file of this side; name a file that is there"
+             charts/shop/values-test.yaml is not a file of this side; name an existing file"
         ),
         "{text}"
     );
@@ -207,7 +207,7 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     let finding = &report["findings"][0];
     assert_eq!(gone.code, Some(2));
     assert_eq!(finding["message"], "charts/shop/values-test.yaml is not a file of this side");
-    assert_eq!(finding["fix"], "name a file that is there");
+    assert_eq!(finding["fix"], "name an existing file");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `almanac diff` with the real Helm, on charts as people write them. Helm is built with Go, once, which takes minutes:
-//! `cargo xtask test` runs these tests with `--thorough`, or by the name of this file.
+//! `almanac diff` with the real Helm, on typical charts. Helm is built with Go, once, which takes minutes: `cargo xtask
+//! test` runs these tests with `--thorough`, or by the name of this file.
 //!
 //! The limits of programs that render are tested with scripts, in `offline`.
 
@@ -82,14 +82,14 @@ spec:
     ),
 ];
 
-/// A file of the chart in which a text is replaced.
+/// A file of the chart with a replaced string.
 fn edited<'a>(path: &'a str, from: &str, to: &str) -> (&'a str, String) {
     let (_, text) = FILES.iter().find(|(known, _)| *known == path).unwrap();
     assert!(text.contains(from), "{path} has no {from}");
     (path, text.replace(from, to))
 }
 
-/// A repository with the chart, and with a change of it as its second commit.
+/// A repository whose first commit contains the chart, and the second commit a change.
 fn repository(name: &str, change: &[(&str, &str)]) -> PathBuf {
     let folder = empty_directory("helm", name);
     git(&folder, &["init", "-q", "-b", "main"]);
@@ -103,7 +103,7 @@ fn diff(folder: &Path, arguments: &[&str]) -> Ran {
     diff_with(&HELM, folder, arguments)
 }
 
-/// Runs the diff with the programs of this directory instead of that of Helm.
+/// Runs the diff with the programs in this directory instead of Helm.
 fn diff_with(programs: &Path, folder: &Path, arguments: &[&str]) -> Ran {
     let path = format!("{}:/usr/bin:/bin", programs.display());
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));

@@ -1,4 +1,4 @@
-//! Options and variables that `diff` sets for Helm: Helm has each of them.
+//! The options and variables that `diff` sets for Helm must exist in Helm.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn helm(arguments: &[&str]) -> Ran {
 #[test]
 fn helm_has_each_option_and_each_variable_that_diff_sets() {
     let bin = empty_directory("helm", "options-bin");
-    // Records its arguments and variables, and becomes Helm.
+    // Records the arguments and variables, then executes Helm.
     let script = format!(
         "#!/bin/sh\nprintf '%s\\n' \"$@\" >>\"$0.arguments\"\nenv >\"$0.variables\"\nexec '{}' \"$@\"\n",
         HELM.join("helm").display()

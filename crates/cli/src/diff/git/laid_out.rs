@@ -1,9 +1,9 @@
 //! One side in a temporary directory, limited to the files that are read.
 //!
-//! The names, the links and the settings come first, since they decide which files are read. Then the same walk as
-//! through any directory selects the files to read, and these get their content. A link keeps its target in the
-//! repository. A link out of the repository is an error where it would be read, since its target is not part of a
-//! revision. So is a file of which there is only a pointer.
+//! The names, the links and the settings come first, since they decide which files are read. Then Almanac walks the
+//! directory as any other, to select the files to read, and writes their content. A link keeps its target in the
+//! repository. A link out of the repository is an error if it would be read, since its target is not part of a
+//! revision. A file that is only a pointer to Git LFS is an error too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -27,28 +27,28 @@ use crate::invisible::printable;
 /// The problem of a file whose content is in Git LFS.
 pub(in crate::diff) const IS_POINTER: &str = "is only a pointer to a file in Git LFS";
 
-/// The start of such a file.
+/// The start of a pointer to a file in Git LFS.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The part of a side to read.
 #[derive(Clone, Copy)]
 pub(super) struct CheckoutRequest<'a> {
-    /// Only these files and directories, if there are any.
+    /// The only files and directories to read; an empty list selects all.
     pub(super) paths: &'a [PathBuf],
     /// The patterns of excluded files and directories.
     pub(super) exclude: &'a [String],
 }
 
-/// The part of a tree to lay out.
+/// The part of a tree to write into the temporary directory.
 struct FilesToLayOut<'a> {
-    /// The files to lay out.
+    /// The files to write.
     files: BTreeMap<&'a Path, &'a Content>,
     /// The links out of the repository that would be read if their targets were inside.
     outward: BTreeSet<&'a Path>,
 }
 
 impl Repository {
-    /// Lays out the files of a side that are read.
+    /// Writes the files of a side that are read into a temporary directory.
     pub(super) fn laid_out(
         &self,
         tree: &Tree,
@@ -71,7 +71,7 @@ impl Repository {
             reads_ignored: true,
             ..Viewpoint::default()
         };
-        // Instead of a submodule, a single file is laid out. If that file is read, the submodule would be.
+        // A single file stands for each submodule: the submodule would be read if this file is.
         let placeholder = |submodule: &Path| root.join(submodule).join("submodule.yaml");
         for submodule in &submodules {
             let path = placeholder(submodule);
@@ -95,7 +95,7 @@ impl Repository {
         Ok(SideFiles { name, paths, viewpoint, submodules, temporary: Some(temporary) })
     }
 
-    /// Lays out names, links and settings; returns the existing paths of the request.
+    /// Writes names, links and settings; returns the existing paths of the request.
     fn lay_out(
         &self,
         tree: &Tree,
@@ -202,7 +202,7 @@ impl Repository {
 }
 
 impl Tree {
-    /// The requested paths, and their targets.
+    /// The requested paths, and the targets of links among them.
     fn named(&self, request: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let mut named = Vec::new();
         for path in request {
@@ -253,7 +253,7 @@ impl Tree {
         Ok(selection)
     }
 
-    /// The submodules below the requested paths, none of which may be in one.
+    /// The submodules below the requested paths. A requested path inside a submodule is an error.
     fn submodules_below(&self, named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         if let Some(submodule) =
             self.submodules.iter().find(|it| named.iter().any(|path| path.starts_with(it)))
@@ -276,7 +276,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The fix for a file of which there is only a pointer.
+    /// The fix for a file that is only a pointer to Git LFS.
     pub(in crate::diff) fn fix_of_pointer(&self) -> &'static str {
         if self.is_on_disk {
             "run git lfs pull"
@@ -317,7 +317,7 @@ fn is_setting(path: &Path) -> bool {
         || matches!(name, Some("almanac.toml" | "Chart.yaml" | "Kustomization"))
 }
 
-/// An ignore file above a temporary directory must not exclude files in it.
+/// Fails if an ignore file above a temporary directory could exclude files in that directory.
 fn check_surroundings(root: &Path) -> anyhow::Result<()> {
     for dir in root.ancestors().skip(1) {
         let file = dir.join(OUR_IGNORE_FILE);
@@ -344,13 +344,13 @@ fn create_parent(path: &Path) -> io::Result<()> {
 fn write_file(path: &Path, size: u64, content: &mut dyn Read) -> io::Result<()> {
     let mut file = File::create(path)?;
     if size > FILE_BYTES as u64 {
-        // A finding reports only the size, as too large.
+        // A finding reports that the file is too large, without its content.
         return file.set_len(size);
     }
     io::copy(content, &mut file).map(drop)
 }
 
-/// The first bytes of a file, enough to recognize a pointer of Git LFS.
+/// The first bytes of a file, enough to recognize a pointer to Git LFS.
 pub(in crate::diff) fn start_of(content: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     content.take(LFS_POINTER.len() as u64).read_to_end(&mut start)?;

@@ -10,31 +10,31 @@ use anyhow::Context as _;
 
 use super::path_of;
 
-/// The most links that a system follows on the way to a file.
-const MOST_LINKS: usize = 40;
+/// The maximum number of links that a system follows on the way to a file.
+const MAX_LINKS: usize = 40;
 
-/// The contents of a side.
+/// The paths of a side, and the source of each file's content.
 #[derive(Default)]
 pub(in crate::diff) struct Tree {
     /// The name of the side.
     pub(in crate::diff) name: String,
-    /// Whether it is the working tree.
+    /// Whether the side is the working tree.
     pub(in crate::diff) is_on_disk: bool,
     pub(in crate::diff) files: BTreeMap<PathBuf, Content>,
-    /// The target of each link.
+    /// The symbolic links, with their targets.
     pub(in crate::diff) links: BTreeMap<PathBuf, PathBuf>,
     pub(in crate::diff) submodules: Vec<PathBuf>,
     top: PathBuf,
 }
 
-/// The location of the content of a file.
+/// The source of the content of a file.
 pub(in crate::diff) enum Content {
-    /// In the repository, under this name.
+    /// An object of the repository, with this name.
     Object(String),
     OnDisk(PathBuf),
 }
 
-/// A line of a list of git.
+/// A parsed line that git lists.
 pub(super) struct ListedPath {
     path: PathBuf,
     mode: Mode,
@@ -48,19 +48,19 @@ enum Mode {
     Submodule,
 }
 
-/// The target of a path.
+/// The result of resolving a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::diff) enum PathResolution {
-    /// This path, without a link in it.
+    /// A path inside the repository, without links.
     Inside(PathBuf),
-    /// Outside the repository, through this link.
+    /// A target outside the repository, through this link.
     Outside(PathBuf),
     /// A cycle of links.
     Nowhere,
 }
 
-/// `<mode> <type> <object>\t<path>`, of a commit.
-pub(super) fn of_commit(line: &[u8]) -> Option<ListedPath> {
+/// Parses a line of a commit: `<mode> <type> <object>\t<path>`.
+pub(super) fn from_commit(line: &[u8]) -> Option<ListedPath> {
     let (words, path) = parted(line)?;
     let [mode, _, object] = words[..] else { return None };
     Some(ListedPath {
@@ -70,9 +70,9 @@ pub(super) fn of_commit(line: &[u8]) -> Option<ListedPath> {
     })
 }
 
-/// `<tag> <mode> <object> <stage>\t<path>`, of the index. The working tree has the content, except of files that a
-/// sparse checkout skips.
-pub(super) fn of_index(line: &[u8], top: &Path) -> Option<ListedPath> {
+/// Parses a line of the index: `<tag> <mode> <object> <stage>\t<path>`. The working tree contains the files, except
+/// for those that a sparse checkout skips.
+pub(super) fn from_index(line: &[u8], top: &Path) -> Option<ListedPath> {
     let (words, path) = parted(line)?;
     let [tag, mode, object, _] = words[..] else { return None };
     let mode = Mode::from_text(mode);
@@ -86,8 +86,8 @@ pub(super) fn of_index(line: &[u8], top: &Path) -> Option<ListedPath> {
     on_disk(path, top)
 }
 
-/// A path of the working tree.
-pub(super) fn of_disk(path: &[u8], top: &Path) -> Option<ListedPath> {
+/// Parses a path of the working tree.
+pub(super) fn from_disk(path: &[u8], top: &Path) -> Option<ListedPath> {
     on_disk(path_of(path), top)
 }
 
@@ -120,7 +120,7 @@ impl Mode {
 }
 
 impl Tree {
-    /// The tree of a list; `read` gets the contents of objects.
+    /// The tree of the listed paths; `read` returns the contents of objects.
     pub(super) fn from_list(
         name: &str,
         top: &Path,
@@ -145,15 +145,15 @@ impl Tree {
         let objects: Vec<&str> = links_of_objects.iter().map(|(_, object)| &**object).collect();
         let targets = read(&objects)?.into_iter().map(|content| path_of(&content));
         links.extend(links_of_objects.into_iter().map(|(path, _)| path).zip(targets));
-        // A manually created tree may have files below a link.
+        // A manually created tree may contain files below a link.
         let is_below_link = |path: &Path| path.ancestors().skip(1).any(|it| links.contains_key(it));
         files.retain(|path, _| !is_below_link(path));
         let (name, top) = (name.to_owned(), top.to_owned());
         Ok(Tree { name, is_on_disk: false, files, links, submodules, top })
     }
 
-    /// All entries of a directory, by name: a link is listed with its target, and not followed.
-    pub(in crate::diff) fn of_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
+    /// All entries of a directory, by name. Links are listed with their targets, and are not followed.
+    pub(in crate::diff) fn from_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
         let of_top = || format!("failed to list {}", top.display());
         let top = top.canonicalize().with_context(of_top)?;
         let (mut listed, mut pending) = (Vec::new(), vec![PathBuf::new()]);
@@ -181,7 +181,7 @@ impl Tree {
         Tree { name, is_on_disk: true, top, ..Tree::default() }
     }
 
-    /// The target of a path if all links on the way are followed.
+    /// Resolves a path, following all links on the way.
     pub(in crate::diff) fn resolve(&self, path: &Path) -> PathResolution {
         let mut remaining = names(path);
         let (mut at, mut followed, mut last_link) = (PathBuf::new(), 0, path.to_owned());
@@ -195,7 +195,7 @@ impl Tree {
             at.push(&name);
             let Some(target) = self.links.get(&at) else { continue };
             followed += 1;
-            if followed > MOST_LINKS {
+            if followed > MAX_LINKS {
                 return PathResolution::Nowhere;
             }
             last_link.clone_from(&at);
@@ -215,7 +215,7 @@ impl Tree {
         PathResolution::Inside(at)
     }
 
-    /// The links to differing files, or to directories with such files.
+    /// The links to differing files, or to directories that contain differing files.
     pub(super) fn differing_links(&self, differing: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let leads = |link: &&PathBuf| {
             let PathResolution::Inside(inside) = self.resolve(link) else { return false };
@@ -225,13 +225,13 @@ impl Tree {
         self.links.keys().filter(leads).cloned().collect()
     }
 
-    /// Whether a path leads to a file or a directory. The repository itself is always one.
+    /// Whether a path leads to a file or a directory. The root of the repository always exists.
     pub(in crate::diff) fn has_at(&self, path: &Path) -> bool {
         let has = |resolution: PathResolution| matches!(resolution, PathResolution::Inside(inside) if self.has(&inside));
         path.as_os_str().is_empty() || has(self.resolve(path))
     }
 
-    /// Whether there is such a file or directory, not behind a link.
+    /// Whether a file or directory exists at this path, without following links.
     pub(in crate::diff) fn has(&self, path: &Path) -> bool {
         fn is_first_below<T>(all: &BTreeMap<PathBuf, T>, path: &Path) -> bool {
             all.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
@@ -247,7 +247,7 @@ fn names(path: &Path) -> VecDeque<OsString> {
     components.map(|it| it.as_os_str().to_owned()).collect()
 }
 
-/// A manually created tree may have any names.
+/// Whether a path contains only safe names. A manually created tree may contain any names.
 fn is_safe(path: &Path) -> bool {
     path.components().all(|part| match part {
         Component::Normal(name) => !name.eq_ignore_ascii_case(OsStr::new(".git")),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_where_the_system_would_go() {
+    fn a_path_resolves_as_in_the_file_system() {
         let tree = tree(&[
             ("now", "v2"),
             ("v2/shop.yaml", "../base/shop.yaml"),

@@ -1,7 +1,7 @@
 //! The files that a kustomization reaches, checked before kustomize runs: files and directories of the same side, and
 //! nothing that starts a program or reads from a network.
 //!
-//! Only listed fields are allowed. kustomize reads exactly the checked text: each kustomization is written again, as
+//! Only listed fields are allowed. Kustomize reads exactly the checked content: Almanac rewrites each kustomization as
 //! JSON.
 
 use std::collections::BTreeSet;
@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::stage::{Stage, refused};
 use super::{Failure, below};
 
-/// The most kustomizations that may be reached.
-const MOST: usize = 500;
+/// The maximum number of reachable kustomizations.
+const MAX_KUSTOMIZATIONS: usize = 500;
 
 /// The fields without paths.
 const PLAIN: [&str; 15] = [
@@ -49,11 +49,11 @@ const STARTING: [&str; 6] = [
 const PATHS: [&str; 6] =
     ["bases", "components", "configurations", "crds", "patchesStrategicMerge", "resources"];
 
-/// The fields that are lists of maps with paths in some of their fields.
+/// The fields that are lists of maps, which contain paths in some of their fields.
 const WITH_PATHS: [&str; 5] =
     ["configMapGenerator", "patches", "patchesJson6902", "replacements", "secretGenerator"];
 
-/// The fields of such maps that have no paths.
+/// The fields without paths in these maps.
 const PLAIN_INSIDE: [&str; 11] = [
     "behavior",
     "literals",
@@ -70,7 +70,7 @@ const PLAIN_INSIDE: [&str; 11] = [
 
 const ALLOWED: &str = "use only local files, without plugins or charts, or do not render it";
 
-/// A path that a kustomization names, and the field.
+/// A path in a kustomization, and the field that contains it.
 struct NamedPath<'a> {
     field: &'a str,
     path: &'a str,
@@ -81,8 +81,8 @@ pub(super) fn add_files(stage: &mut Stage<'_>, dir: &Path) -> Result<(), Failure
     let mut pending = vec![dir.to_owned()];
     let mut seen = BTreeSet::from([dir.to_owned()]);
     while let Some(dir) = pending.pop() {
-        if seen.len() > MOST {
-            let what = format!("reaches more than {MOST} kustomizations");
+        if seen.len() > MAX_KUSTOMIZATIONS {
+            let what = format!("reaches more than {MAX_KUSTOMIZATIONS} kustomizations");
             return Err(refused(&dir, &what, "render a smaller one"));
         }
         stage.add_dir(&dir)?;
@@ -108,7 +108,7 @@ fn at(file: &Path, why: &str) -> String {
     format!("{}: {why}", file.display())
 }
 
-/// The one kustomization file of a directory.
+/// The kustomization file of a directory; fails if the directory contains none or several.
 fn file_in(stage: &Stage<'_>, dir: &Path) -> Result<PathBuf, Failure> {
     let tree = stage.tree();
     let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -168,7 +168,7 @@ fn paths_in(json: &Value) -> Result<Vec<NamedPath<'_>>, String> {
         if field == "openapi" {
             paths_of_map(field, value, &mut all)?;
         } else if PLAIN.contains(&field) || value.is_null() {
-            // No path.
+            // The field contains no path.
         } else if PATHS.contains(&field) {
             for path in texts(field, value)? {
                 // An entry may be an inline patch; no path has several lines.
@@ -188,14 +188,14 @@ fn paths_in(json: &Value) -> Result<Vec<NamedPath<'_>>, String> {
 
 /// The reason to refuse a field: it starts programs, or its effect is unknown.
 fn why_refused(field: &str) -> String {
-    const MOST_LETTERS: usize = 2;
+    const MAX_TYPOS: usize = 2;
     if STARTING.contains(&field) {
         return format!("{field} may start a program or read from a network");
     }
     let lower = field.to_lowercase();
     let distance = |known: &str| strsim::osa_distance(&lower, &known.to_lowercase());
     let known = PLAIN.iter().chain(&PATHS).chain(&WITH_PATHS).copied();
-    match known.min_by_key(|it| distance(it)).filter(|it| distance(it) <= MOST_LETTERS) {
+    match known.min_by_key(|it| distance(it)).filter(|it| distance(it) <= MAX_TYPOS) {
         Some(near) => format!("{field} is not a known field, but {near} is"),
         None => format!("{field} is not a known field, so it may start a program"),
     }
@@ -215,7 +215,7 @@ fn paths_of_map<'a>(
             _ if value.is_null() => {}
             "path" | "env" => {
                 let Value::String(path) = value else {
-                    return Err(format!("{field}: {inner} is not a text"));
+                    return Err(format!("{field}: {inner} is not a string"));
                 };
                 all.push(NamedPath { field, path });
             }
@@ -234,7 +234,7 @@ fn paths_of_map<'a>(
 }
 
 fn texts<'a>(field: &str, value: &'a Value) -> Result<Vec<&'a str>, String> {
-    let error = || format!("{field} is not a list of texts");
+    let error = || format!("{field} is not a list of strings");
     let Value::Array(items) = value else { return Err(error()) };
     items.iter().map(|it| it.as_str().ok_or_else(error)).collect()
 }
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_not_a_local_path_even_where_a_directory_has_its_name() {
+    fn an_address_is_not_a_local_path_even_if_a_directory_has_the_same_name() {
         for path in [
             "https://example.com/a.yaml",
             "git::https://example.com/a",

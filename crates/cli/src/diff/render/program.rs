@@ -1,8 +1,8 @@
-//! A program that renders a directory. It is found in `PATH`, and runs with an environment of its own and limited
-//! memory. Once it takes too long or prints too much, it is ended with its whole process group.
+//! A program that renders a directory. Almanac finds the program in `PATH`, and runs it with a separate environment and
+//! limited memory. A program that exceeds the time limit or the output limit is killed with its whole process group.
 //!
-//! No system keeps a program from the network without rights that a checker should not need. So this is best effort:
-//! git may use no protocol, and HTTP goes to a proxy that does not exist.
+//! To deny a program the network, every system requires rights that a checker should not need. So the denial is best
+//! effort: git may use no protocol, and HTTP goes to a proxy that does not exist.
 
 use std::env;
 use std::ffi::OsString;
@@ -21,19 +21,19 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::cleanup::{self, Cleanup};
 
-/// The most bytes of the output.
-pub(super) const MOST: usize = FILE_BYTES;
+/// The maximum number of bytes of the output.
+pub(super) const MAX_OUTPUT_BYTES: usize = FILE_BYTES;
 
-/// The most bytes of standard error that are kept.
-const MOST_ERROR_BYTES: usize = 1 << 16;
+/// The maximum number of stored bytes of standard error.
+const MAX_ERROR_BYTES: usize = 1 << 16;
 
-/// The most bytes of memory that a program may write to: a few kilobytes of YAML can stand for gigabytes. Address space
-/// alone is not limited, as Go reserves more of it than it uses.
+/// The maximum number of bytes of memory that a program may write: a few kilobytes of YAML can expand to gigabytes. The
+/// address space is unlimited, since Go reserves more than it uses.
 #[cfg(target_os = "linux")]
 const MEMORY: u64 = 2 << 30;
 
 /// The interval of the checks for the end of a program that has closed its output.
-const PAUSE: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Variables that name an empty directory: settings, plugins, caches.
 const EMPTY: [&str; 10] = [
@@ -66,16 +66,16 @@ pub(super) struct Program {
     arguments: &'static [&'static str],
 }
 
-/// The outcome of a run.
+/// The outcome of a run of the program.
 pub(super) enum Outcome {
     Printed(Vec<u8>),
-    /// The standard error.
+    /// The program failed with this standard error.
     Failed(String),
     TooSlow,
     TooMuch,
 }
 
-/// A part of the output that was read.
+/// An output of the program, read by a thread.
 enum Output {
     Printed(Vec<u8>),
     Errors(Vec<u8>),
@@ -126,9 +126,11 @@ impl Program {
         let (sender, received) = mpsc::channel();
         let other = sender.clone();
         // The threads end with the pipe. A process that has left the group may keep it open, so they are not joined.
-        thread::spawn(move || sender.send(Output::Printed(start_of(&mut stdout, MOST))));
         thread::spawn(move || {
-            let start = start_of(&mut stderr, MOST_ERROR_BYTES);
+            sender.send(Output::Printed(start_of(&mut stdout, MAX_OUTPUT_BYTES)))
+        });
+        thread::spawn(move || {
+            let start = start_of(&mut stderr, MAX_ERROR_BYTES);
             // The program must not block on a full pipe.
             let _ = io::copy(&mut stderr, &mut io::sink());
             other.send(Output::Errors(start))
@@ -137,7 +139,9 @@ impl Program {
         while all.is_none() || errors.is_none() {
             let remaining = deadline.saturating_duration_since(Instant::now());
             match received.recv_timeout(remaining) {
-                Ok(Output::Printed(bytes)) if bytes.len() > MOST => return Ok(Outcome::TooMuch),
+                Ok(Output::Printed(bytes)) if bytes.len() > MAX_OUTPUT_BYTES => {
+                    return Ok(Outcome::TooMuch);
+                }
                 Ok(Output::Printed(bytes)) => all = Some(bytes),
                 Ok(Output::Errors(bytes)) => errors = Some(bytes),
                 Err(_) => return Ok(Outcome::TooSlow),
@@ -147,7 +151,7 @@ impl Program {
             if Instant::now() >= deadline {
                 return Ok(Outcome::TooSlow);
             }
-            thread::sleep(PAUSE);
+            thread::sleep(CHECK_INTERVAL);
         }
         let is_success = running.end().with_context(cannot)?;
         let errors = String::from_utf8_lossy(&errors.unwrap_or_default()).into_owned();
@@ -159,15 +163,15 @@ impl Program {
     }
 }
 
-/// The first `most` bytes of an input, and one byte more if there is more.
+/// The first `most` bytes of an input, and one more byte if the input is longer.
 fn start_of(input: &mut impl Read, most: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // If reading fails, the program was cut off, and its end is reported.
+    // If reading fails, the program has lost its pipe, and Almanac reports its exit.
     let _ = input.take(most as u64 + 1).read_to_end(&mut bytes);
     bytes
 }
 
-/// The absolute directories of `PATH`. A relative one could be in the tree.
+/// The absolute directories of `PATH`. A relative directory could be in the tree.
 fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).filter(|it| it.is_absolute()).collect()
@@ -181,10 +185,10 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// A running program. It ends with its run or with this process, together with its process group.
+/// A running program, killed with its process group on drop and at the end of this process.
 struct RunningProgram {
     child: Child,
-    /// `None` after the end.
+    /// `None` after the exit.
     cleanup: Option<Cleanup>,
 }
 
@@ -195,9 +199,9 @@ impl Drop for RunningProgram {
 }
 
 impl RunningProgram {
-    /// Ends the program and its group; returns whether it had succeeded before.
+    /// Kills the program and its group; returns whether the program had already succeeded.
     fn end(&mut self) -> io::Result<bool> {
-        // After the wait, another process may have its number, and must not get a signal.
+        // After the wait, another process may reuse the process ID, and must not get a signal.
         if let Some(cleanup) = self.cleanup.take() {
             kill(Pid::from_child(&self.child));
             drop(cleanup);
@@ -215,19 +219,19 @@ impl RunningProgram {
         Ok(RunningProgram { child, cleanup: Some(cleanup) })
     }
 
-    /// Whether the program has ended. Its number stays reserved.
+    /// Whether the program has exited. Its process ID stays reserved.
     fn has_ended(&mut self) -> io::Result<bool> {
         let states = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), states)?.is_some())
     }
 }
 
-/// Limits the memory of a program, and of the programs that it starts afterwards.
+/// Limits the memory of a program, and of the programs that it starts later.
 #[cfg(target_os = "linux")]
 fn limit_memory(program: Pid) {
     use rustix::process::{Resource, Rlimit, prlimit};
     let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
-    // This fails only where a lower limit is already set.
+    // The call fails only if a lower limit is already set.
     let _ = prlimit(Some(program), Resource::Data, limit);
 }
 

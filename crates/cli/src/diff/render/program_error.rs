@@ -1,18 +1,18 @@
 //! The message and the fix of a finding, from the standard error of a program that failed to render. The message is one
-//! line, has the paths of the side, and leaves out advice on the program's own options.
+//! line, names paths as in the side, and omits advice on the program's own options.
 
 use std::path::Path;
 
 use crate::files::why_it_failed;
 use crate::invisible::printable;
 
-/// The most characters of an error in a message.
-const MOST: usize = 600;
+/// The maximum number of characters of an error in a message.
+const MAX_CHARACTERS: usize = 600;
 
-/// Helm prints this below an error of a template. `diff` does not pass such a flag on.
-const OF_DEBUGGING: &str = "Use --debug flag to render out invalid YAML";
+/// Advice that Helm prints below an error of a template. `diff` has no such flag.
+const DEBUG_ADVICE: &str = "Use --debug flag to render out invalid YAML";
 
-/// Helm prints this before the names of missing dependencies, and its advice before that. The fix repeats the advice.
+/// Helm prints its advice, this message, and the names of the missing dependencies. The fix repeats the advice.
 const LACKS_DEPENDENCIES: &str = "found in Chart.yaml, but missing in charts/ directory";
 
 /// The message and the fix for an error in a temporary tree.
@@ -32,14 +32,14 @@ pub(super) fn message_and_fix(error: &str, tree: &Path) -> (String, &'static str
 fn on_one_line(error: &str) -> String {
     let error = why_it_failed(error);
     let error = error.trim_start_matches("\"command failed\" err=<").trim_start_matches("Error: ");
-    let lines = error.lines().map(str::trim).filter(|it| !it.is_empty() && *it != OF_DEBUGGING);
+    let lines = error.lines().map(str::trim).filter(|it| !it.is_empty() && *it != DEBUG_ADVICE);
     printable(&lines.collect::<Vec<_>>().join(" "))
 }
 
 fn shortened(line: &str) -> String {
-    let mut letters = line.chars();
-    let start: String = letters.by_ref().take(MOST).collect();
-    if letters.next().is_some() { start + "…" } else { start }
+    let mut characters = line.chars();
+    let start: String = characters.by_ref().take(MAX_CHARACTERS).collect();
+    if characters.next().is_some() { start + "…" } else { start }
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_long_error_is_cut() {
-        let (message, _) = message_and_fix(&"x".repeat(MOST + 1), Path::new("/tmp/tree"));
-        assert_eq!(message, format!("failed to render it: {}…", "x".repeat(MOST)));
+        let (message, _) = message_and_fix(&"x".repeat(MAX_CHARACTERS + 1), Path::new("/tmp/tree"));
+        assert_eq!(message, format!("failed to render it: {}…", "x".repeat(MAX_CHARACTERS)));
     }
 }

@@ -14,12 +14,12 @@ use crate::diff::git::laid_out::{IS_POINTER, is_pointer, start_of};
 use crate::diff::git::tree::{Content, PathResolution, Tree};
 use crate::diff::git::{ObjectReader, Repository};
 
-/// The most bytes that are copied.
-const MOST: u64 = 256 << 20;
+/// The maximum number of copied bytes.
+const MAX_BYTES: u64 = 256 << 20;
 
 const CANNOT_WRITE: &str = "failed to write a temporary directory";
 
-/// The contents of a side, and the repository of its objects, if there is one.
+/// The contents of a side, and the repository of its objects; `None` for a directory.
 pub(in crate::diff) struct Origin<'a> {
     pub(in crate::diff) tree: &'a Tree,
     pub(in crate::diff) repository: Option<&'a Repository>,
@@ -36,7 +36,7 @@ enum Staged<'a> {
     Written(Vec<u8>),
 }
 
-/// The destination of the copies.
+/// The writer of the copies, with the remaining capacity.
 struct Copies<'a> {
     root: &'a Path,
     tree: &'a Tree,
@@ -74,19 +74,19 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Adds a file, or the target of a link to one.
+    /// Adds a file. For a link, adds a copy of its target file.
     pub(super) fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
         let content = self.content(path)?;
         self.files.entry(path.to_owned()).or_insert(Staged::Unchanged(content));
         Ok(())
     }
 
-    /// Replaces the content of a file with a text.
+    /// Replaces the content of a file with a string.
     pub(super) fn write(&mut self, path: &Path, text: String) {
         self.files.insert(path.to_owned(), Staged::Written(text.into_bytes()));
     }
 
-    /// The text of a file.
+    /// The content of a file as a string.
     pub(super) fn text(&self, path: &Path) -> Result<String, Failure> {
         let bytes = self.bytes(self.content(path)?)?;
         if bytes.len() > FILE_BYTES {
@@ -100,7 +100,7 @@ impl<'a> Stage<'a> {
         let tree = self.tree();
         match tree.resolve(path) {
             PathResolution::Inside(inside) => tree.files.get(&inside).ok_or_else(|| {
-                refused(path, "is not a file of this side", "name a file that is there")
+                refused(path, "is not a file of this side", "name an existing file")
             }),
             PathResolution::Outside(_) | PathResolution::Nowhere => Err(refused(
                 path,
@@ -110,7 +110,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The content of a file, and one byte too many if it is too large.
+    /// The content of a file. A file that is too large is cut one byte after the limit.
     fn bytes(&self, content: &Content) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let most = FILE_BYTES as u64 + 1;
@@ -133,7 +133,7 @@ impl<'a> Stage<'a> {
 
     /// Copies all files.
     pub(super) fn lay_out(&self, root: &Path) -> Result<(), Failure> {
-        let mut copies = Copies { root, tree: self.tree(), remaining: MOST };
+        let mut copies = Copies { root, tree: self.tree(), remaining: MAX_BYTES };
         let (mut objects, mut paths) = (Vec::new(), Vec::new());
         for (path, staged) in &self.files {
             match staged {
@@ -161,7 +161,7 @@ impl<'a> Stage<'a> {
         // This failure is the reason that reading stopped.
         failure.map_or(Ok(()), Err)?;
         read?;
-        // Written texts come last, since a disk that ignores case may map two names to one file.
+        // Replaced contents come last, since a disk that ignores case may map two names to one file.
         for (path, staged) in &self.files {
             if let Staged::Written(bytes) = staged {
                 copies.write(path, bytes.len() as u64, &mut bytes.as_slice())?;
@@ -172,10 +172,10 @@ impl<'a> Stage<'a> {
 }
 
 impl Copies<'_> {
-    /// Copies a file of `size` bytes, none of them if that is too much.
+    /// Copies a file of `size` bytes; fails before the copy if that exceeds the limit.
     fn write(&mut self, path: &Path, size: u64, content: &mut dyn Read) -> Result<(), Failure> {
         let Some(remaining) = self.remaining.checked_sub(size) else {
-            let message = format!("the files are larger than {} MiB in all", MOST >> 20);
+            let message = format!("the files are larger than {} MiB in all", MAX_BYTES >> 20);
             return Err(Failure::Content(message, "render a smaller directory"));
         };
         self.remaining = remaining;
@@ -202,7 +202,7 @@ pub(super) fn refused(path: &Path, what: &str, fix: &'static str) -> Failure {
 mod tests {
     use super::*;
 
-    /// A file that must not be read.
+    /// A reader that panics on use.
     struct Untouched;
 
     impl Read for Untouched {

@@ -12,14 +12,14 @@ use kube::Client;
 /// The type of the groups.
 pub(super) const TYPE: &str = "Simulated";
 
-/// The most nodes of a group: a typing error must not fill the etcd of a laptop.
-const MOST_NODES: u32 = 1_000;
+/// The maximum number of nodes in a group: a typing error must not fill the etcd of a laptop.
+const MAX_NODES: u32 = 1_000;
 
-/// The longest value of a label. The names of groups and nodes become labels.
-const LONGEST_LABEL: usize = 63;
+/// The maximum length of a label value. The names of groups and nodes become labels.
+const MAX_LABEL_LENGTH: usize = 63;
 
-/// The longest id. The name of a node adds its number.
-const LONGEST_ID: usize = LONGEST_LABEL - "-999".len();
+/// The maximum length of an id. The name of a node adds its number.
+const MAX_ID_LENGTH: usize = MAX_LABEL_LENGTH - "-999".len();
 
 /// Provides simulated nodes.
 pub(super) struct SimulatedNodes {
@@ -40,7 +40,7 @@ fn failed(error: &anyhow::Error) -> ProviderError {
     ProviderError::Failed(format!("{error:#}"))
 }
 
-/// The reason that there can't be such a group.
+/// The reason that a group is invalid; `None` for a valid group.
 fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
     let NodeGroup { name, id, .. } = group;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -48,25 +48,25 @@ fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
         && [id.bytes().next(), id.bytes().last()]
             .into_iter()
             .all(|byte| byte.is_some_and(is_plain));
-    if !is_label || id.len() > LONGEST_ID {
+    if !is_label || id.len() > MAX_ID_LENGTH {
         return Some(format!(
-            "spec.id is {id:?}; it is the prefix of node names: use lower-case letters, digits and '-', begin and end \
-             with a letter or digit, and use at most {LONGEST_ID} characters"
+            "spec.id is {id:?}, the prefix of node names; use lower-case letters, digits and '-', begin and end \
+             with a letter or digit, and use at most {MAX_ID_LENGTH} characters"
         ));
     }
-    if name.len() > LONGEST_LABEL {
+    if name.len() > MAX_LABEL_LENGTH {
         return Some(format!(
             "the name of the group has {} characters; it becomes a label of its nodes, so it must have at most \
-             {LONGEST_LABEL}",
+             {MAX_LABEL_LENGTH}",
             name.len()
         ));
     }
-    (replicas > MOST_NODES).then(|| {
-        format!("spec.replicas is {replicas}; a group of simulated nodes has at most {MOST_NODES}")
+    (replicas > MAX_NODES).then(|| {
+        format!("spec.replicas is {replicas}; a group of simulated nodes has at most {MAX_NODES}")
     })
 }
 
-/// The error if nodes with these names are not of the group, or are not deleted yet.
+/// Fails if node names belong to nodes outside the group, or to nodes that are still being deleted.
 fn check_names(resized: local::Resized) -> Result<(), ProviderError> {
     let local::Resized { taken, leaving } = resized;
     if let [first, others @ ..] = &*taken {
@@ -158,9 +158,9 @@ mod tests {
             let why = why_invalid(&group("pool", id), 1).expect(id);
             assert!(why.starts_with("spec.id is "), "{why}");
         }
-        let why = why_invalid(&group(&"x".repeat(64), "pool"), 1).expect("it is too long");
+        let why = why_invalid(&group(&"x".repeat(64), "pool"), 1).expect("the name is too long");
         assert!(why.contains("64 characters"), "{why}");
-        let why = why_invalid(&group("pool", "pool"), 1_001).expect("there are too many");
+        let why = why_invalid(&group("pool", "pool"), 1_001).expect("too many replicas");
         assert_eq!(why, "spec.replicas is 1001; a group of simulated nodes has at most 1000");
     }
 

@@ -1,5 +1,5 @@
-//! The admission webhook of a control plane of our own: the objects for its certificate, and its configurations, those
-//! of `deploy/webhook` with an address of this machine.
+//! The admission webhook of a control plane of our own: the objects for its certificate, and its configurations. The
+//! configurations come from `deploy/webhook`, with an address of this machine.
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -13,7 +13,7 @@ const SECRET: &str = "almanac-webhook";
 const GROUP: &str = "apiVersion: admissionregistration.k8s.io/v1\n";
 const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
 
-/// Creates the namespace of Almanac's own objects, and the Secret that the webhook fills if it runs.
+/// Creates the namespace of Almanac's own objects. For a webhook, also creates the Secret of its certificate.
 pub(super) async fn prepare(client: &Client, has_webhook: bool) -> anyhow::Result<()> {
     let parameters = PatchParams::apply(FIELD_MANAGER).force();
     let namespace =
@@ -36,8 +36,8 @@ pub(super) async fn prepare(client: &Client, has_webhook: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// The webhook configurations for this port of the machine, and the policy of bindings. They have no CA bundle: the
-/// webhook writes it.
+/// The webhook configurations for this port of the machine, and the admission policy for bindings. The webhook adds the
+/// CA bundle later.
 pub(super) fn configurations(port: u16) -> String {
     let documents = MANIFEST.split("\n---\n").filter(|it| it.contains(GROUP));
     let lines = documents.flat_map(|it| it.lines().chain(["---"])).map(|line| {

@@ -97,7 +97,7 @@ pub(crate) struct UpArguments {
     pub(super) quiet: bool,
 }
 
-/// Reads a version; `--help` and the completion list the possible ones.
+/// Parses a version. `--help` and the completion list the possible versions.
 #[derive(Clone)]
 struct KubernetesVersionParser;
 
@@ -122,13 +122,13 @@ impl TypedValueParser for KubernetesVersionParser {
 }
 
 impl UpArguments {
-    /// The initial instant of the policy clock, if it is given.
+    /// The initial instant of the policy clock; `None` without `--at`.
     pub(super) fn at(&self, now: Timestamp) -> Result<Option<Timestamp>, ArgumentError> {
         let at = self.at.as_deref().map(|text| moment::instant("--at", text, now, Zone::utc()));
         at.transpose()
     }
 
-    /// The directory of the data.
+    /// The data directory: the flag, or the default.
     pub(super) fn data_directory(&self) -> anyhow::Result<PathBuf> {
         if let Some(directory) = &self.data_dir {
             return std::path::absolute(directory)

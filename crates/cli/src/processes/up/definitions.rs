@@ -1,4 +1,4 @@
-//! The custom resource definitions in the cluster of `almanac up`.
+//! The CRDs in the cluster of `almanac up`.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
@@ -17,14 +17,13 @@ use serde_json::json;
 use super::arguments::UpArguments;
 use super::running_cluster::FIELD_MANAGER;
 
-/// The most definitions that are applied at the same time.
+/// The maximum number of concurrent applies.
 const MAX_CONCURRENT: usize = 8;
-/// The time after which a definition is overdue. The API server establishes one in a fraction of that.
+/// The time after which a CRD is overdue. The API server usually needs a fraction of that to establish a CRD.
 const OVERDUE: Duration = Duration::from_secs(1);
 
-/// Applies all definitions to a control plane of our own. For an existing cluster, the user must confirm first. Such a
-/// cluster keeps the definitions of other field managers: Karmada, Karpenter or Open Cluster Management may need them
-/// unchanged.
+/// Applies all CRDs to a control plane of our own. For an existing cluster, the user must confirm first. Almanac leaves
+/// the CRDs of other field managers there unchanged, since Karmada, Karpenter or Open Cluster Management may need them.
 pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::Result<()> {
     let mut definitions = all_custom_resources();
     if let Some(context) = &arguments.cluster {
@@ -38,7 +37,9 @@ pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::R
         }
         if !foreign.is_empty() {
             let foreign = foreign.join(", ");
-            crate::drawing::report(&format!("{context} keeps the definitions it has: {foreign}"));
+            crate::drawing::report(&format!(
+                "left the existing CRDs in {context} unchanged: {foreign}"
+            ));
         }
         if !arguments.yes {
             let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();
@@ -50,13 +51,13 @@ pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::R
     applied.buffer_unordered(MAX_CONCURRENT).try_collect().await
 }
 
-/// Whether the definition exists, and its versions belong to another field manager.
+/// Whether the CRD exists and another field manager owns its versions.
 async fn has_other_manager(client: &Client, definition: &CustomResource) -> anyhow::Result<bool> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let name = definition.definition.name_any();
     let existing = definitions.get_opt(&name).await;
-    let existing = existing.with_context(|| format!("failed to look for the definition {name}"))?;
-    // A field manager that changes the versions afterwards owns them instead of us.
+    let existing = existing.with_context(|| format!("failed to get the CRD {name}"))?;
+    // A field manager that changes the versions later becomes their owner.
     let is_ours = |it: &ManagedFieldsEntry| {
         let versions = it.fields_v1.as_ref().and_then(|it| it.0.pointer("/f:spec/f:versions"));
         it.manager.as_deref() == Some(FIELD_MANAGER) && versions.is_some()
@@ -64,7 +65,7 @@ async fn has_other_manager(client: &Client, definition: &CustomResource) -> anyh
     Ok(existing.is_some_and(|it| !it.managed_fields().iter().any(is_ours)))
 }
 
-/// Applies one definition, and waits until objects of its kind can be created.
+/// Applies a CRD, and waits until the API server accepts objects of its kind.
 async fn apply_one(client: &Client, definition: CustomResource) -> anyhow::Result<()> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let name = definition.definition.name_any();
@@ -72,42 +73,41 @@ async fn apply_one(client: &Client, definition: CustomResource) -> anyhow::Resul
     definitions
         .patch(&name, &parameters, &Patch::Apply(definition.manifest()))
         .await
-        .with_context(|| format!("failed to apply the definition {name}"))?;
+        .with_context(|| format!("failed to apply the CRD {name}"))?;
     let mut changed = Instant::now();
-    await_condition(&format!("the definition {name} to be established"), PATIENCE, async || {
+    await_condition(&format!("the CRD {name} to be established"), PATIENCE, async || {
         let current = definitions.get(&name).await?;
         let is_established = is(&current, "Established");
         if !is_established && changed.elapsed() >= OVERDUE {
-            // An API server that was killed while it established a definition resumes that only at the next change of
-            // the definition.
+            // An API server that was killed while it established a CRD resumes that only after the next change of the CRD.
             let version = current.resource_version();
             let change =
                 json!({"metadata": {"annotations": {"almanac.dev/established-after": version}}});
             definitions.patch(&name, &PatchParams::default(), &Patch::Merge(change)).await?;
             changed = Instant::now();
         }
-        Ok(Observation::from_bool(is_established, "the definition is not established"))
+        Ok(Observation::from_bool(is_established, "the CRD is not established"))
     })
     .await
 }
 
-/// Whether a condition of a definition is true.
+/// Whether a condition of a CRD is true.
 fn is(definition: &CustomResourceDefinition, condition: &str) -> bool {
     let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.into_iter().any(|it| it.type_ == condition && it.status == "True")
 }
 
-/// Prompts the user to confirm the definitions. Fails if the answer is no, or if there is no terminal.
+/// Prompts the user to confirm the CRDs. Fails if the user declines, or without a terminal.
 fn confirm(context: &str, kinds: &[String]) -> anyhow::Result<()> {
     let input = io::stdin();
     ensure!(
         input.is_terminal(),
-        "--cluster: the custom resource definitions would be applied to {context}, and there is no terminal to \
-         confirm it at: add --yes"
+        "--cluster: applying the CRDs to {context} requires confirmation, and standard input is not a terminal; \
+         add --yes"
     );
     let kinds = match kinds {
         [] => String::new(),
-        kinds => format!(" and the definitions of {}", kinds.join(", ")),
+        kinds => format!(" and the CRDs of {}", kinds.join(", ")),
     };
     anstream::eprint!(
         "Apply the namespace almanac-system{kinds} to the cluster of context {context}? [y/N] "
@@ -116,9 +116,7 @@ fn confirm(context: &str, kinds: &[String]) -> anyhow::Result<()> {
     let mut answer = String::new();
     input.lock().read_line(&mut answer)?;
     if !matches!(answer.trim(), "y" | "Y" | "yes") {
-        bail!(
-            "nothing was applied to {context}; without these definitions there is nothing to reconcile"
-        );
+        bail!("applied nothing to {context}; without these CRDs, Almanac has nothing to reconcile");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use almanac_api::reading::Source;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, Timestamp, ToSpan as _, Unit, Zoned, ZonedRound};
 
-/// The nodes of the demo, as a description.
+/// The description of the demo's nodes.
 pub(crate) fn nodes() -> Source {
     Source::new("the demo's nodes", include_str!("demo/nodes.yaml"))
 }
@@ -17,7 +17,7 @@ pub(crate) fn nodes() -> Source {
 pub(crate) enum DemoPace {
     /// An action about every two minutes: for a clock at normal speed.
     Minutes,
-    /// An action about every two hours: for a clock that is so fast that hours pass like minutes.
+    /// An action about every two hours: for a fast clock.
     Hours,
 }
 
@@ -29,22 +29,22 @@ impl DemoPace {
 }
 
 /// The separator of two documents.
-const BETWEEN: &str = "---\n";
+const SEPARATOR: &str = "---\n";
 
 /// The objects of the demo, in an order in which they can be applied.
 pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
-    let times = Times { begin: begin(now, pace), pace };
+    let times = Times { start: start(now, pace), pace };
     let mut text = [
         include_str!("demo/shop.yaml"),
         include_str!("demo/reports.yaml"),
         include_str!("demo/clusters.yaml"),
     ]
-    .join(BETWEEN);
+    .join(SEPARATOR);
     let (unit, units) = match pace {
         DemoPace::Minutes => ("minute", "minutes"),
         DemoPace::Hours => ("hour", "hours"),
     };
-    // A name comes before its prefixes.
+    // A name must be replaced before its prefixes.
     for (name, value) in [
         ("$UNITS", units.to_owned()),
         ("$UNIT", unit.to_owned()),
@@ -54,10 +54,10 @@ pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
         ("$LULL", times.repeatedly(5)),
         ("$SALE", times.daily(4)),
         ("$SOLD_OUT", times.daily(7)),
-        ("$FIRST_NIGHT", times.of_day(3)),
-        ("$FIRST_MORNING", times.of_day(5)),
-        ("$SECOND_NIGHT", times.of_day(11)),
-        ("$SECOND_MORNING", times.of_day(13)),
+        ("$FIRST_NIGHT", times.time_of_day(3)),
+        ("$FIRST_MORNING", times.time_of_day(5)),
+        ("$SECOND_NIGHT", times.time_of_day(11)),
+        ("$SECOND_MORNING", times.time_of_day(13)),
         ("$EAST_EXPIRES", times.after(5).timestamp().to_string()),
         ("$NORTH_EXPIRES", times.after(9).timestamp().to_string()),
     ] {
@@ -69,24 +69,24 @@ pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
 /// The documents with a status.
 pub(crate) fn statuses(now: Timestamp, pace: DemoPace) -> String {
     let all = documents(now, pace);
-    let with_status = all.split(BETWEEN).filter(|document| document.contains("\nstatus:\n"));
-    with_status.collect::<Vec<_>>().join(BETWEEN)
+    let with_status = all.split(SEPARATOR).filter(|document| document.contains("\nstatus:\n"));
+    with_status.collect::<Vec<_>>().join(SEPARATOR)
 }
 
-/// The start of the current minute or hour: all times in the objects are whole ones.
-fn begin(now: Timestamp, pace: DemoPace) -> Zoned {
+/// The start of the current minute or hour: all times in the objects are whole minutes or hours.
+fn start(now: Timestamp, pace: DemoPace) -> Zoned {
     let now = now.to_zoned(TimeZone::UTC);
     let unit = match pace {
         DemoPace::Minutes => Unit::Minute,
         DemoPace::Hours => Unit::Hour,
     };
-    let begin = now.round(ZonedRound::new().smallest(unit).mode(RoundMode::Trunc));
-    begin.unwrap_or(now)
+    let start = now.round(ZonedRound::new().smallest(unit).mode(RoundMode::Trunc));
+    start.unwrap_or(now)
 }
 
 /// The times of the actions, in the syntax of each family.
 struct Times {
-    begin: Zoned,
+    start: Zoned,
     pace: DemoPace,
 }
 
@@ -97,10 +97,10 @@ impl Times {
             DemoPace::Minutes => units.minutes(),
             DemoPace::Hours => units.hours(),
         };
-        self.begin.saturating_add(later)
+        self.start.saturating_add(later)
     }
 
-    /// The minute of the hour, or the hour of the day, of that instant.
+    /// The minute of the hour, or the hour of the day, of the instant that [`Times::after`] returns.
     fn position(&self, units: i64) -> i8 {
         let at = self.after(units);
         match self.pace {
@@ -109,7 +109,7 @@ impl Times {
         }
     }
 
-    /// A cron expression: then, and every four minutes or hours.
+    /// A cron expression that fires at that instant, then every four minutes or hours.
     fn every_four(&self, units: i64) -> String {
         match (self.pace, self.position(units) % 4) {
             (DemoPace::Minutes, 0) => "*/4 * * * *".to_owned(),
@@ -119,7 +119,7 @@ impl Times {
         }
     }
 
-    /// A pattern: then, and every ten minutes or twelve hours.
+    /// A pattern that matches that instant, then every ten minutes or twelve hours.
     fn repeatedly(&self, units: i64) -> String {
         let (period, all) = match self.pace {
             DemoPace::Minutes => (10, 60),
@@ -133,14 +133,14 @@ impl Times {
         }
     }
 
-    /// A pattern: then, and at this time of every day.
+    /// A pattern that matches that time of every day.
     fn daily(&self, units: i64) -> String {
         let at = self.after(units);
         format!("{{hours: {}, minutes: {}}}", at.hour(), at.minute())
     }
 
-    /// A time of day: then, and every day.
-    fn of_day(&self, units: i64) -> String {
+    /// The time of day of that instant.
+    fn time_of_day(&self, units: i64) -> String {
         self.after(units).strftime("%H:%M").to_string()
     }
 }
@@ -169,7 +169,7 @@ mod tests {
 
     /// The output of a command for documents, as JSON.
     fn command_output(command: &str, documents: &str, more: &[&str], now: Timestamp) -> Value {
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = tempfile::tempdir().expect("create a directory");
         let file = dir.path().join("demo.yaml");
         fs::write(&file, documents).expect("written");
         let file = file.to_str().expect("a plain path");
@@ -183,7 +183,7 @@ mod tests {
             Command::Validate(arguments) => validate::run(arguments, now, &mut output),
             _ => panic!("{command} is not one of these commands"),
         }
-        .expect("it runs");
+        .expect("run the command");
         serde_json::from_slice(&output).expect("JSON")
     }
 
@@ -204,11 +204,11 @@ mod tests {
                     (vec![], &1.into()),
                     "{now} {pace:?}: {report:#}"
                 );
-                // Simulating the scheduling every two minutes of two years takes a debug build a minute.
+                // A debug build needs a minute to simulate the scheduling every two minutes of two years.
                 let is_slow =
                     |it: &&str| pace == DemoPace::Minutes && it.contains("ResourcePolicy");
-                let quick: Vec<_> = all.split(BETWEEN).filter(|it| !is_slow(it)).collect();
-                let report = command_output("lint", &quick.join(BETWEEN), &[], instant(now));
+                let quick: Vec<_> = all.split(SEPARATOR).filter(|it| !is_slow(it)).collect();
+                let report = command_output("lint", &quick.join(SEPARATOR), &[], instant(now));
                 assert_eq!(codes(&report), [""; 0], "{now} {pace:?}: {report:#}");
             }
         }
@@ -270,7 +270,7 @@ mod tests {
     fn a_namespace_comes_before_its_objects() {
         let mut namespaces = BTreeSet::new();
         let documents = documents(instant("2026-11-23T13:30:00Z"), DemoPace::Minutes);
-        for document in documents.split(BETWEEN) {
+        for document in documents.split(SEPARATOR) {
             let named = |key: &str| {
                 let (_, rest) = document.split_once(&format!("{key}: "))?;
                 rest.split([',', '}']).next()

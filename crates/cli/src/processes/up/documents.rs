@@ -1,5 +1,5 @@
-//! The documents that are applied to the cluster: the named files, and the demo. They are checked before anything
-//! starts, and applied as kubectl applies them.
+//! The documents that are applied to the cluster: the named files, and the demo. Almanac checks the documents before
+//! anything starts, and applies them with kubectl.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use crate::findings::{CheckArguments, Format};
 use crate::outcome::FailOn;
 use crate::text_width;
 
-/// The field manager, so that a later `kubectl apply` of a file takes the fields over without a conflict.
+/// The field manager of kubectl, so that a later `kubectl apply` of a file causes no conflict.
 const MANAGER: &str = "--field-manager=kubectl";
 
-/// The file in a data directory for applied text without a file of its own.
+/// The file in a data directory for applied text that does not come from a file.
 const APPLIED: &str = "applied.yaml";
 /// The description of the nodes in a directory of data.
 const NODES: &str = "nodes.yaml";
@@ -30,10 +30,10 @@ const NODES: &str = "nodes.yaml";
 /// The documents to apply, and the nodes for them.
 pub(super) struct Documents {
     files: Vec<PathBuf>,
-    /// The pace of the demo, if it is applied.
+    /// The pace of the demo; `None` without the demo.
     demo: Option<DemoPace>,
     nodes: Vec<NodeSpec>,
-    /// The description of the nodes, if there is one.
+    /// The description of the nodes; `None` for the default nodes.
     described: Option<Source>,
 }
 
@@ -90,12 +90,12 @@ impl Documents {
         &self.nodes
     }
 
-    /// Whether there is anything to apply.
+    /// Whether the documents contain no object to apply.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.demo.is_none()
     }
 
-    /// Applies the documents. The demo begins at this instant of the policy clock.
+    /// Applies the documents. The demo starts at this instant of the policy clock.
     pub(super) async fn apply(
         &self,
         running_cluster: &RunningCluster,
@@ -137,14 +137,14 @@ async fn apply(running_cluster: &RunningCluster, flags: &[&str]) -> anyhow::Resu
     kubectl
         .arg("--kubeconfig")
         .arg(running_cluster.kubeconfig())
-        // Discovery is neither read from nor left in the user's home.
+        // The discovery cache must not be in the user's home directory.
         .arg("--cache-dir")
         .arg(running_cluster.folder().join("kubectl-cache"))
         .args(["apply", "--server-side", "--force-conflicts", MANAGER])
         .args(flags);
-    let answer = await_answer_of(kubectl).await.context("failed to run kubectl")?;
-    let messages = String::from_utf8_lossy(&answer.stderr);
-    ensure!(answer.status.success(), "{}", messages.trim());
+    let output = await_answer_of(kubectl).await.context("failed to run kubectl")?;
+    let messages = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}", messages.trim());
     anstream::eprint!("{messages}");
     Ok(())
 }

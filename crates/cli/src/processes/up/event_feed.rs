@@ -1,5 +1,5 @@
-//! Events as they occur: the Events that Almanac's processes write and the numbers in statuses that have none, a line
-//! each, and the next actions.
+//! Prints events when they occur, a line each: the Events that Almanac's processes write, and changes of numbers in
+//! statuses, for which no Events are written. Also prints the next actions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,14 +22,14 @@ use super::terminal::Terminal;
 
 /// The interval of the countdown.
 const TICK: Duration = Duration::from_secs(1);
-/// The delay of a query after an event: it may change the next actions, but several events occur together.
-const SETTLES_AFTER: Duration = Duration::from_millis(300);
+/// The delay of a query after an event. An event may change the next actions, but several events occur together.
+const QUERY_DELAY: Duration = Duration::from_millis(300);
 /// The interval of the queries without an event: a newly applied policy writes no Event.
 const QUERY_INTERVAL: Duration = Duration::from_secs(10);
 
 type Sender = mpsc::UnboundedSender<ReportedEvent>;
 
-/// Something that happened.
+/// An event to print.
 pub(super) struct ReportedEvent {
     /// The instant by the policy clock.
     pub(super) at: Timestamp,
@@ -37,7 +37,7 @@ pub(super) struct ReportedEvent {
     pub(super) is_warning: bool,
 }
 
-/// The events from now on, until this is dropped.
+/// The events since the start of the feed. Drop ends the watches.
 pub(super) struct EventFeed {
     events: mpsc::UnboundedReceiver<ReportedEvent>,
     _following: JoinSet<()>,
@@ -65,7 +65,7 @@ impl EventFeed {
         let mut query_at = Instant::now();
         loop {
             if Instant::now() >= query_at {
-                // An API server that is busy for a moment must not end everything.
+                // A busy API server must not end `almanac up`.
                 if let Ok(actions) = next_actions.next(next_actions.now()).await
                     && actions != next
                 {
@@ -81,7 +81,7 @@ impl EventFeed {
                 event = self.events.recv() => event,
                 () = tokio::time::sleep_until(due.min(query_at)) => {
                     if next.first().is_some_and(|next| next.at <= next_actions.now()) {
-                        query_at = query_at.min(Instant::now() + SETTLES_AFTER);
+                        query_at = query_at.min(Instant::now() + QUERY_DELAY);
                     }
                     continue;
                 }
@@ -89,7 +89,7 @@ impl EventFeed {
             let Some(event) = event else { return Ok(()) };
             terminal.print_event(&event)?;
             // Even with many events, the next actions are updated after this delay.
-            query_at = query_at.min(Instant::now() + SETTLES_AFTER);
+            query_at = query_at.min(Instant::now() + QUERY_DELAY);
         }
     }
 }
@@ -114,24 +114,24 @@ struct Counted {
     count: fn(&Value) -> Option<String>,
 }
 
-/// The number that a schedule publishes. Its metric already has every change.
+/// The number that a schedule publishes. The metric already reports every change.
 const NUMBERS: Counted =
     Counted { kind: Kind::MetricsProducer, heading: "the number is", count: number };
 
-/// The number of pods in each unit of nodes. It changes too often for an Event each.
+/// The number of pods in each node unit. The numbers change too often to write Events.
 const PODS_IN_UNITS: Counted =
     Counted { kind: Kind::ResourcePolicy, heading: "pods in its units:", count: pods_in_units };
 
-/// The last counts of the objects of a kind, by their names.
+/// The last counts of the objects of a kind, by object name.
 #[derive(Default)]
 struct LastCounts {
     known: BTreeMap<String, String>,
-    /// The counts from before the current list. Objects missing from the list are gone.
+    /// The counts from before the current list. Objects missing from the list are deleted.
     unlisted: BTreeMap<String, String>,
 }
 
 impl LastCounts {
-    /// The change of a count, if a delivery is about one.
+    /// The change of a count that a watch event causes; `None` if no count changes.
     fn change(
         &mut self,
         Counted { kind, heading, count }: &Counted,
@@ -189,7 +189,7 @@ fn pods_in_units(status: &Value) -> Option<String> {
 
 /// The time until the next action is due, at most one interval of the countdown.
 fn until(next: &[Next], now: Timestamp, clock: PolicyClock) -> Duration {
-    // The due action is over, and the next one is about to be computed.
+    // The due action is done, and the next action will be computed soon.
     let Some(next) = next.first().filter(|next| next.at > now) else { return TICK };
     let remaining = Duration::try_from(next.at.duration_since(now)).unwrap_or_default();
     (remaining / clock.rate()).clamp(Duration::from_millis(1), TICK)

@@ -9,19 +9,19 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::next::lines;
 
-/// The period in which the next action is searched; a longer one is not useful at a terminal.
-const LOOKED_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
+/// The period of the search for the next action. A later action is not useful at a terminal.
+const SEARCH_PERIOD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// The most listed actions: users do not read more than one screen.
-pub(super) const MOST_LISTED: usize = 20;
+/// The maximum number of listed actions, so that the list fits on the screen.
+pub(super) const MAX_LISTED: usize = 20;
 
-/// Finds the next actions.
+/// Searches the cluster for the next actions.
 pub(super) struct NextActions {
     kubeconfig: PathBuf,
     clock: PolicyClock,
 }
 
-/// A next action, and its instant.
+/// An upcoming action.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Next {
     /// The instant by the policy clock.
@@ -45,9 +45,9 @@ impl NextActions {
         self.clock.shown_at(Timestamp::now())
     }
 
-    /// All next actions of the first instant after this one; empty if there are none.
+    /// The actions at the first instant with an action after this instant; empty if none follows.
     pub(super) async fn next(&self, after: Timestamp) -> anyhow::Result<Vec<Next>> {
-        let mut all = self.find(after, LOOKED_AHEAD, 5).await?;
+        let mut all = self.find(after, SEARCH_PERIOD, 5).await?;
         let first = all.first().map(|next| next.at);
         all.retain(|next| Some(next.at) == first);
         Ok(all)
@@ -58,7 +58,7 @@ impl NextActions {
         let rate = i32::try_from(self.clock.rate()).unwrap_or(i32::MAX);
         let length =
             SignedDuration::from_mins(minutes).checked_mul(rate).unwrap_or(SignedDuration::MAX);
-        self.find(self.now(), length, MOST_LISTED + 1).await
+        self.find(self.now(), length, MAX_LISTED + 1).await
     }
 
     async fn find(
@@ -68,10 +68,10 @@ impl NextActions {
         count: usize,
     ) -> anyhow::Result<Vec<Next>> {
         let to = from.saturating_add(length).unwrap_or(Timestamp::MAX);
-        // A clock at the end of all time has nothing before it.
+        // A clock at the maximum instant has no actions ahead.
         let Some(period) = Period::new(from, to) else { return Ok(Vec::new()) };
         let (kubeconfig, clock) = (self.kubeconfig.clone(), self.clock);
-        // On another thread, so that the runtime can check whether everything still runs.
+        // On another thread, so that the runtime can check that all processes still run.
         let actions = tokio::task::spawn_blocking(move || {
             lines::for_cluster(kubeconfig, clock, period, count)
         });

@@ -1,13 +1,13 @@
-//! The simulated nodes of `almanac up`: those of a file, or three in three topology zones. `almanac_api` checks the
-//! file, and `almanac_local` simulates the nodes.
+//! The simulated nodes of `almanac up`: the nodes in a file, or three nodes in three topology zones. `almanac_api`
+//! checks the file, and `almanac_local` simulates the nodes.
 //!
 //! ```yaml
 //! nodes:
 //! - name: reserved        # reserved-0 and reserved-1
-//!   count: 2              # else 1
-//!   cpu: 8                # else 4
-//!   memory: 32Gi          # else 16Gi
-//!   pods: 50              # else 110
+//!   count: 2              # default: 1
+//!   cpu: 8                # default: 4
+//!   memory: 32Gi          # default: 16Gi
+//!   pods: 50              # default: 110
 //!   zone: eu-1a           # the label topology.kubernetes.io/zone
 //!   labels: {capacity: reserved}
 //!   taints: [{key: team, value: shop, effect: NoSchedule}]
@@ -24,12 +24,12 @@ use anyhow::{Context as _, bail};
 
 use crate::invisible::printable;
 
-/// The text of a file that describes nodes.
+/// Reads a file that describes nodes.
 pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {
     let name = path.display().to_string();
     let failed = || format!("failed to read {name}");
     let mut bytes = Vec::new();
-    // A device has no end.
+    // A device may return bytes without end.
     let most = FILE_BYTES as u64;
     File::open(path)
         .and_then(|file| file.take(most).read_to_end(&mut bytes))
@@ -37,7 +37,7 @@ pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {
     Ok(Source::from_bytes(name, bytes))
 }
 
-/// The nodes that a text describes.
+/// Parses a description of nodes.
 pub(crate) fn parse(source: &Source) -> anyhow::Result<Vec<NodeSpec>> {
     match check_described_nodes(source) {
         Ok(nodes) => Ok(nodes.iter().map(spec).collect()),
@@ -102,7 +102,7 @@ mod tests {
         parse(&Source::new("nodes.yaml", text))
     }
 
-    /// The problems of a text, a line each.
+    /// The problems in a description, a line each.
     fn problems(text: &str) -> Vec<String> {
         let error = parsed(text).expect_err(text).to_string();
         let mut lines = error.lines().map(|line| line.trim_start().to_owned());
@@ -156,7 +156,7 @@ mod tests {
              taints:\n  - {key: night, effect: NoSchedul}\n  - {key: night, effect: NoExecute}\n  - {key: night, \
              effect: NoExecute}\n  - {value: \"a b\"}\n",
         );
-        let begins = [
+        let starts = [
             "nodes.yaml:3:9: nodes[0].zone: Invalid value: \"eu 1\": the value of a label has",
             "nodes.yaml:5:9: nodes[0].labels.-x: Invalid value: \"-x\": the key of a label has",
             "nodes.yaml:6:29: nodes[0].labels[almanac.dev/node-group]: Forbidden: labels and taints of almanac.dev",
@@ -168,9 +168,9 @@ mod tests {
             "nodes.yaml:12:6: nodes[0].taints[3].effect: Required value",
             "nodes.yaml:12:13: nodes[0].taints[3].value: Invalid value: \"a b\"",
         ];
-        assert_eq!(lines.len(), begins.len(), "{lines:#?}");
-        for begin in begins {
-            assert!(lines.iter().any(|line| line.starts_with(begin)), "{begin}\n{lines:#?}");
+        assert_eq!(lines.len(), starts.len(), "{lines:#?}");
+        for start in starts {
+            assert!(lines.iter().any(|line| line.starts_with(start)), "{start}\n{lines:#?}");
         }
     }
 
@@ -180,9 +180,9 @@ mod tests {
             [(0, "greater than or equal to 1"), (5_001, "less than or equal to 5000")]
         {
             let lines = problems(&format!("nodes:\n- name: a\n  count: {count}\n"));
-            let begin =
+            let start =
                 format!("nodes.yaml:3:10: nodes[0].count: Invalid value: {count}: must be {why}");
-            assert!(lines.len() == 1 && lines[0].starts_with(&begin), "{lines:?}");
+            assert!(lines.len() == 1 && lines[0].starts_with(&start), "{lines:?}");
         }
         let lines = problems("nodes:\n- {name: a, count: 5000}\n- {name: b}\n");
         assert!(
@@ -200,7 +200,7 @@ mod tests {
               node"
             ]
         );
-        for (text, begin) in [
+        for (text, start) in [
             ("- name: a\n", "nodes.yaml:1:1: Invalid value: […]: must be a map, not a list"),
             (
                 "nodes:\n  name: a\n",
@@ -215,7 +215,7 @@ mod tests {
             ("nodes: [{}]\n", "nodes.yaml:1:9: nodes[0].name: Required value"),
         ] {
             let lines = problems(text);
-            assert!(lines.len() == 1 && lines[0].starts_with(begin), "{text}: {lines:?}");
+            assert!(lines.len() == 1 && lines[0].starts_with(start), "{text}: {lines:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The policy clock of a data directory. Past events are final: a clock that was moved continues from its last instant,
-//! and none goes back.
+//! The policy clock of a data directory. Past events are final: a moved clock continues from its last instant, and no
+//! clock goes back.
 //!
-//! A thread writes its progress, independently of the rest of the process: the controllers use this clock from their
-//! start on.
+//! A separate thread writes the progress of the clock, since the controllers use the clock immediately after their
+//! start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,17 +19,17 @@ use serde::{Deserialize, Serialize};
 use crate::wall_clock::whole_second;
 
 const FILE: &str = "policy-clock.json";
-/// The time by which the written instant is ahead: a killed run has not come further.
+/// The time by which the written instant is ahead. The clock of a killed run has not passed the written instant.
 const WRITTEN_AHEAD: SignedDuration = SignedDuration::from_secs(3);
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The setting of the clock, and the thread that persists it until this is dropped.
+/// The setting of the clock, and the thread that persists the clock until drop.
 pub(super) struct PersistedClock {
     file: ClockFile,
     writer: Option<ClockWriter>,
 }
 
-/// The thread that writes the progress of the clock. It ends when the sender is dropped.
+/// The thread that writes the progress of the clock, until the sender is dropped.
 struct ClockWriter {
     until_dropped: Sender<()>,
     thread: JoinHandle<anyhow::Result<()>>,
@@ -46,7 +46,7 @@ struct StoredClock {
 
 impl PersistedClock {
     /// Sets the clock, at this instant of the wall clock.
-    pub(super) fn begin(
+    pub(super) fn start(
         dir: &Path,
         at: Option<Timestamp>,
         speed: u32,
@@ -157,15 +157,15 @@ mod tests {
         text.parse().expect("an instant")
     }
 
-    fn begun(dir: &Path, start: Option<&str>, speed: u32, now: &str) -> PersistedClock {
-        PersistedClock::begin(dir, start.map(at), speed, at(now)).expect("the clock is set")
+    fn started_clock(dir: &Path, start: Option<&str>, speed: u32, now: &str) -> PersistedClock {
+        PersistedClock::start(dir, start.map(at), speed, at(now)).expect("set the clock")
     }
 
     #[test]
     fn a_clock_that_was_not_moved_is_the_wall_clock() {
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = tempfile::tempdir().expect("create a directory");
         for now in ["2026-03-02T12:00:00Z", "2026-03-02T18:00:00Z"] {
-            let clock = begun(dir.path(), None, 1, now);
+            let clock = started_clock(dir.path(), None, 1, now);
             assert_eq!(clock.setting().shown_at(at(now)), at(now));
             clock.stop(at(now)).expect("written");
         }
@@ -173,34 +173,36 @@ mod tests {
 
     #[test]
     fn a_moved_clock_continues_from_its_last_instant() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let clock = begun(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
+        let dir = tempfile::tempdir().expect("create a directory");
+        let clock =
+            started_clock(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
         clock.stop(at("2026-03-02T12:01:00Z")).expect("written");
-        let clock = begun(dir.path(), None, 1, "2026-03-05T07:00:00Z");
+        let clock = started_clock(dir.path(), None, 1, "2026-03-05T07:00:00Z");
         let clock_time = clock.setting().shown_at(at("2026-03-05T07:00:10Z"));
         assert_eq!(clock_time, at("2026-11-27T09:00:10Z"));
     }
 
     #[test]
-    fn a_clock_does_not_go_back_behind_a_killed_run() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let clock = begun(dir.path(), None, 6000, "2026-03-02T12:00:00Z");
+    fn a_clock_does_not_go_back_to_before_a_killed_run() {
+        let dir = tempfile::tempdir().expect("create a directory");
+        let clock = started_clock(dir.path(), None, 6000, "2026-03-02T12:00:00Z");
         clock.file.write_ahead(at("2026-03-02T12:01:00Z")).expect("written");
         let clock_time = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
-        let again = begun(dir.path(), None, 1, "2026-03-02T12:01:02Z");
+        let again = started_clock(dir.path(), None, 1, "2026-03-02T12:01:02Z");
         assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > clock_time);
         let back = Some(at("2026-03-02T12:00:00Z"));
-        let error = PersistedClock::begin(dir.path(), back, 1, at("2026-03-02T12:02:00Z"));
-        let error = error.err().expect("the start is refused").to_string();
+        let error = PersistedClock::start(dir.path(), back, 1, at("2026-03-02T12:02:00Z"));
+        let error = error.err().expect("the start must fail").to_string();
         assert!(error.contains("and can't go back to 2026-03-02T12:00:00Z"), "{error}");
     }
 
     #[tokio::test]
     async fn a_clock_is_persisted_from_its_start() {
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = tempfile::tempdir().expect("create a directory");
         let file = dir.path().join(FILE);
         let stored_time = || read(&file).map(|stored| stored.map(|it| it.shown));
-        let clock = PersistedClock::begin(dir.path(), None, 6000, Timestamp::now()).expect("set");
+        let clock =
+            PersistedClock::start(dir.path(), None, 6000, Timestamp::now()).expect("set the clock");
         let first = stored_time().expect("a readable file");
         let progress = await_condition("the clock to be written again", PATIENCE, async || {
             Ok(Observation::from_bool(stored_time()? > first, "the clock is unchanged"))

@@ -1,5 +1,5 @@
-//! Almanac's own processes, as in a cluster: each is this program with another command. If a Prometheus is on the
-//! `PATH`, it runs too.
+//! Almanac's own processes, as in a cluster. Each process is this program with another command. If Prometheus is on the
+//! `PATH`, Almanac starts Prometheus too.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::running_cluster::RunningCluster;
 use crate::cluster::ClockArguments;
 use crate::processes::controllers::Controller;
 
-/// The time limit for the start of each process. A start takes a second or two.
+/// The time limit for the start of a process, which usually takes two seconds.
 const READY_WITHIN: Duration = Duration::from_mins(1);
 /// The time limit for the last statuses of the processes.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 /// The processes, killed on drop.
 pub(super) struct Programs {
     running: Vec<Program>,
-    /// The port of the webhook, reserved while it runs.
+    /// The port of the webhook, reserved while the webhook runs.
     webhook: Option<ProgramPort>,
     prometheus: Option<(Process, ProgramPort)>,
 }
@@ -35,7 +35,7 @@ struct Program {
 }
 
 impl Programs {
-    /// Starts all processes, and the webhook at the port in the configuration of the API server, if there is one.
+    /// Starts all processes. The webhook starts only with a port, which the configuration of the API server contains.
     pub(super) fn start(
         running_cluster: &RunningCluster,
         clock: PolicyClock,
@@ -45,7 +45,7 @@ impl Programs {
             CommonArguments { running_cluster, clock: ClockArguments::for_clock(clock).words() };
         let mut programs = Self { running: Vec::new(), webhook: None, prometheus: None };
         let mut controllers: Vec<&str> = Controller::by_default().collect();
-        // In an existing cluster, Almanac may run already: then these are standbys.
+        // An existing cluster may already run Almanac. Then these processes are standbys.
         let election = format!("--leader-elect={}", running_cluster.extender_port().is_none());
         let mut controller = flags(&[&election]);
         if let Some(port) = running_cluster.extender_port() {
@@ -74,7 +74,7 @@ impl Programs {
             controller.push(format!("--prometheus-uri=http://127.0.0.1:{}", port.number()));
         }
         if clock.rate() > 1 {
-            // The shortest period. Even so, many minutes of the policy clock pass between two queries.
+            // The minimum period. With a fast policy clock, minutes still pass between two queries.
             controller.push("--query-period=1s".to_owned());
         }
         programs.running.push(common.start("controller", controller)?);
@@ -89,7 +89,7 @@ impl Programs {
     pub(super) async fn await_ready(&self) -> anyhow::Result<()> {
         for program in &self.running {
             let address = format!("http://127.0.0.1:{}", program.metrics_port.number());
-            // A client for plain HTTP: it is used for its connections, not for Kubernetes.
+            // This Kubernetes client serves as a plain HTTP client.
             let client = Client::try_from(kube::Config::new(address.parse()?))?;
             let what = format!("{} to be ready", program.name);
             let ready = await_condition(&what, READY_WITHIN, async || {
@@ -105,13 +105,13 @@ impl Programs {
         Ok(())
     }
 
-    /// The port of Prometheus, if it runs here.
+    /// The port of Prometheus; `None` if Prometheus does not run.
     pub(super) fn prometheus_port(&self) -> Option<u16> {
         self.prometheus.as_ref().map(|(_, port)| port.number())
     }
 
-    /// Fails once one of the processes has ended. Without Prometheus, autoscalers keep their replicas, and report the
-    /// reason.
+    /// Fails once a process has ended. The end of Prometheus is not an error: autoscalers then keep their replicas, and
+    /// report the reason.
     pub(super) fn check_alive(&self) -> anyhow::Result<()> {
         self.running.iter().map(|it| &it.process).try_for_each(Process::check_alive)
     }
@@ -119,7 +119,7 @@ impl Programs {
     /// Ends all processes gracefully, and kills those that do not end in time.
     pub(super) async fn end(self) {
         for program in &self.running {
-            // This fails for a process that has ended already.
+            // The call fails for a process that has already ended.
             let _ = program.process.ask_to_end();
         }
         let ended = await_condition("Almanac's processes to end", ENDS_WITHIN, async || {
@@ -177,7 +177,7 @@ impl CommonArguments<'_> {
         ];
         arguments.extend(self.clock.iter().cloned());
         arguments.extend(own_arguments);
-        // A plugin of the kubeconfig may look for its own files at home.
+        // A plugin of the kubeconfig may read files in the home directory.
         let home =
             environment::path("HOME").map(|home| ("HOME".to_owned(), home.display().to_string()));
         let environment = home.into_iter().collect();

@@ -13,27 +13,27 @@ use kube::config::{Kubeconfig, NamedContext};
 use super::arguments::UpArguments;
 use super::terminal::Terminal;
 
-/// The field manager of Almanac.
+/// The field manager of the objects that `almanac up` applies.
 pub(super) const FIELD_MANAGER: &str = almanac_shell::writer::FIELD_MANAGER;
 /// The namespace of Almanac's own objects.
 pub(super) const NAMESPACE: &str = "almanac-system";
 
-/// The kubeconfig for the user, of an existing cluster.
+/// The file name of the kubeconfig for the user, for an existing cluster.
 const KUBECONFIG: &str = "kubeconfig";
-/// The kubeconfig of Almanac's own processes.
+/// The file name of the kubeconfig of Almanac's own processes.
 const OWN_KUBECONFIG: &str = "almanac.kubeconfig";
 
-/// A cluster. Drop ends everything that was started for it.
+/// A cluster. Drop ends all processes that were started for the cluster.
 pub(super) struct RunningCluster {
     cluster: Cluster,
     client: Client,
     kubeconfig: PathBuf,
-    /// The path of kubectl, if it is known.
+    /// The path of kubectl; `None` if kubectl is missing.
     kubectl: Option<PathBuf>,
 }
 
 enum Cluster {
-    /// A control plane of our own. The nodes are dropped first, while it still serves them.
+    /// A control plane of our own. The nodes are dropped first, while the control plane still runs.
     Own {
         _nodes: Box<NodeSimulator>,
         extender: ProgramPort,
@@ -46,8 +46,8 @@ enum Cluster {
 }
 
 impl RunningCluster {
-    /// Starts a control plane with nodes, or finds the cluster of a context.
-    pub(super) async fn begin(
+    /// Starts a control plane with nodes, or connects to the cluster of a context.
+    pub(super) async fn start(
         arguments: &UpArguments,
         nodes: &[NodeSpec],
         terminal: &Terminal<'_>,
@@ -86,12 +86,12 @@ impl RunningCluster {
         Ok(Self { cluster, client, kubeconfig, kubectl })
     }
 
-    /// Uses the cluster of a context. The kubeconfig of the user is read, and never written.
+    /// Connects to the cluster of a context. Almanac reads the kubeconfig of the user, and never writes the file.
     async fn existing(arguments: &UpArguments, context: &str) -> anyhow::Result<Self> {
         let kubectl = environment::program_on_path("kubectl");
         ensure!(
             kubectl.is_some() || arguments.file.is_empty(),
-            "-f: kubectl applies the files, but it is not on the PATH"
+            "-f: failed to find kubectl, which applies the files; put it on the PATH"
         );
         let config = Kubeconfig::read().context("failed to read the kubeconfig")?;
         let names: Vec<_> = config.contexts.iter().map(|it| it.name.as_str()).collect();
@@ -125,7 +125,7 @@ impl RunningCluster {
         }
     }
 
-    /// The directory in which the objects of the cluster stay after the end, if they do.
+    /// The directory in which the objects of the cluster stay after the end; `None` if Almanac keeps no data.
     pub(super) fn kept_in(&self) -> Option<&Path> {
         match &self.cluster {
             Cluster::Own { plane, is_kept: true, .. } => Some(plane.folder()),
@@ -143,12 +143,12 @@ impl RunningCluster {
         self.folder().join(OWN_KUBECONFIG)
     }
 
-    /// A kubectl for this cluster.
+    /// The path of kubectl for this cluster.
     pub(super) fn kubectl(&self) -> anyhow::Result<&Path> {
         self.kubectl.as_deref().context("failed to find kubectl; put it on the PATH")
     }
 
-    /// The port for the requests of the scheduler, if it is ours.
+    /// The port for the requests of the scheduler; `None` for an existing cluster.
     pub(super) fn extender_port(&self) -> Option<u16> {
         match &self.cluster {
             Cluster::Own { extender, .. } => Some(extender.number()),
@@ -166,7 +166,7 @@ impl RunningCluster {
     }
 }
 
-/// The programs in the given directory, those next to this one, or built ones.
+/// The binaries in the given directory, else those next to this program, else newly built binaries.
 async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     let assets = match (&arguments.assets, arguments.kubernetes_version) {
         (Some(dir), _) => Some(dir.canonicalize().with_context(|| {
@@ -190,7 +190,7 @@ async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     Ok(provided)
 }
 
-/// The programs next to this one if they are of the right version, or those that are built.
+/// The binaries next to this program if their version matches, else newly built binaries.
 async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     let version = selected_version(arguments)?;
     if let Some(version) = version
@@ -200,30 +200,30 @@ async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
         DataFolder::check(&arguments.data_directory()?, version.minor())?;
     }
     let own = std::env::current_exe().ok();
-    let beside = match own.as_deref().and_then(Path::parent) {
+    let own_binaries = match own.as_deref().and_then(Path::parent) {
         Some(dir) => Binaries::from_one_binary(dir)?,
         None => None,
     };
-    match (beside, version) {
-        (Some(beside), None) => Ok(beside),
-        (Some(beside), Some(version))
-            if minor(&beside.kubernetes_version()?) == version.minor() =>
+    match (own_binaries, version) {
+        (Some(binaries), None) => Ok(binaries),
+        (Some(binaries), Some(version))
+            if minor(&binaries.kubernetes_version()?) == version.minor() =>
         {
-            Ok(beside)
+            Ok(binaries)
         }
         (_, Some(version)) => Binaries::for_version(version).await,
         (None, None) => Binaries::provide_async().await,
     }
 }
 
-/// The version to check files for. That of other programs or of another cluster is still unknown: it is assumed to be
-/// the newest, and the API server decides.
+/// The version of Kubernetes to check files for. The version of other binaries or of another cluster is still unknown.
+/// Then the check assumes the newest version, and the API server decides.
 pub(super) fn version_to_run(arguments: &UpArguments) -> anyhow::Result<KubernetesVersion> {
     Ok(selected_version(arguments)?.unwrap_or(KubernetesVersion::NEWEST))
 }
 
-/// The version that the flag, the environment or the kept data selects, so that a newer Almanac continues with that
-/// data. `None` for other programs and for another cluster.
+/// The version that the flag, the environment or the kept data selects. So a newer Almanac continues with the version
+/// of the data. `None` for other binaries and for another cluster.
 fn selected_version(arguments: &UpArguments) -> anyhow::Result<Option<KubernetesVersion>> {
     if arguments.cluster.is_some() || arguments.assets.is_some() {
         return Ok(None);
@@ -248,7 +248,7 @@ fn minor(version: &str) -> &str {
     &version[..end]
 }
 
-/// The part of a kubeconfig for one context, which becomes its current one.
+/// The part of a kubeconfig for a context. The result has this context as its current context.
 fn only(mut config: Kubeconfig, context: &str) -> Kubeconfig {
     config.current_context = Some(context.to_owned());
     config.contexts.retain(|it| it.name == context);

@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
 use super::event_feed::ReportedEvent;
-use super::next_actions::{MOST_LISTED, Next};
+use super::next_actions::{MAX_LISTED, Next};
 use super::programs::Programs;
 use super::running_cluster::RunningCluster;
 use crate::invisible::printable;
@@ -23,9 +23,9 @@ use crate::text_width;
 use crate::wall_clock;
 use crate::wrapping::hanging;
 
-/// Clears the line of the cursor, and all lines below it: a terminal that has become narrower may have broken the
-/// countdown into several lines.
-const CLEARED: &str = "\r\x1b[J";
+/// Clears the line of the cursor and all lines below. A terminal that has become narrower may have broken the countdown
+/// into several lines.
+const CLEAR: &str = "\r\x1b[J";
 
 /// The printer for the output.
 pub(super) struct Terminal<'a> {
@@ -49,7 +49,7 @@ impl<'a> Terminal<'a> {
         self.line(step)
     }
 
-    /// Prints that everything runs, the kubeconfig, and commands to try.
+    /// Prints that the start has succeeded, the path of the kubeconfig, and commands to try.
     pub(super) fn print_ready(
         &self,
         running_cluster: &RunningCluster,
@@ -63,7 +63,7 @@ impl<'a> Terminal<'a> {
             writeln!(output, "{kubeconfig}")?;
             return Ok(output.flush()?);
         }
-        // If kubectl is on the path, its name is enough.
+        // If kubectl is on the `PATH`, its name suffices.
         let kubectl = running_cluster
             .kubectl()
             .ok()
@@ -80,7 +80,7 @@ impl<'a> Terminal<'a> {
         self.whole_line(&format!("  {kubectl} get cronfederatedhpas -A"))?;
         self.whole_line(&format!("  {} forecast -A{from}\n", own_name()))?;
         if let Some(port) = programs.prometheus_port() {
-            self.line(&format!("Prometheus answers at http://127.0.0.1:{port}."))?;
+            self.line(&format!("Prometheus is at http://127.0.0.1:{port}."))?;
         }
         self.line(&match running_cluster.kept_in() {
             Some(dir) => {
@@ -96,8 +96,8 @@ impl<'a> Terminal<'a> {
     /// Prints the next actions.
     pub(super) fn print_list(&self, heading: &str, listed: &[Next]) -> anyhow::Result<()> {
         let line = |it: &Next| format!("  {}  {}\n", clock_time(it.at), it.what);
-        let more = if listed.len() > MOST_LISTED { "and so on\n" } else { "" };
-        let listed: String = listed.iter().take(MOST_LISTED).map(line).collect();
+        let more = if listed.len() > MAX_LISTED { "and so on\n" } else { "" };
+        let listed: String = listed.iter().take(MAX_LISTED).map(line).collect();
         self.line(&format!("{heading}\n{listed}{more}"))
     }
 
@@ -108,7 +108,7 @@ impl<'a> Terminal<'a> {
         self.line(&format!("{at}  {mark}{}", printable(&event.what)))
     }
 
-    /// Prints the next action if no countdown can be drawn.
+    /// Prints the next action, unless the terminal can draw a countdown.
     pub(super) fn print_next(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
         if self.is_live {
             return Ok(());
@@ -122,17 +122,17 @@ impl<'a> Terminal<'a> {
     /// Draws the countdown.
     pub(super) fn count_down(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
         let Some(first) = next.first().filter(|_| self.is_live) else { return Ok(()) };
-        // A full last column may begin a new line, which is not cleared.
+        // A full last column may start a new line, which is not cleared.
         let width = text_width::for_stdout().saturating_sub(1);
         let line = on_one_line(&in_words(first, next.len(), now), width);
         self.has_countdown.set(true);
         let mut output = self.output.borrow_mut();
-        // The cursor stays at the beginning, above the broken parts of a line.
-        write!(output, "{CLEARED}{line}\r")?;
+        // The cursor stays at the start, above the broken parts of a line.
+        write!(output, "{CLEAR}{line}\r")?;
         Ok(output.flush()?)
     }
 
-    /// Prints that everything ends.
+    /// Prints that the shutdown starts.
     pub(super) fn print_end(&self, running_cluster: &RunningCluster) -> anyhow::Result<()> {
         self.line(match running_cluster.kept_in() {
             Some(_) => "Ending. The next start continues from here.",
@@ -151,7 +151,7 @@ impl<'a> Terminal<'a> {
             return Ok(());
         }
         let mut output = self.output.borrow_mut();
-        let cleared = if self.has_countdown.take() { CLEARED } else { "" };
+        let cleared = if self.has_countdown.take() { CLEAR } else { "" };
         let result = writeln!(output, "{cleared}{line}").and_then(|()| output.flush());
         result.context("failed to print the events")
     }
@@ -161,7 +161,7 @@ fn broken(lines: &str, width: usize) -> String {
     lines.split('\n').flat_map(|line| hanging(line, width)).collect::<Vec<_>>().join("\n")
 }
 
-/// `Fri 09:00:00, in 1m 20s: Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`.
+/// The next action in words: `Fri 09:00:00, in 1m 20s: Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`.
 fn in_words(first: &Next, count: usize, now: Timestamp) -> String {
     let at = clock_time(first.at);
     let remaining = first.at.duration_since(now).max(SignedDuration::ZERO);

@@ -1,4 +1,4 @@
-//! The accessibility rules of axe-core. It comes from npm, for this test only.
+//! The accessibility rules of axe-core, from npm, for this test only.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 use crate::chromium::Page;
 use crate::forecast::npm;
 
-/// The hash of its one file.
+/// The hash of the only file.
 const SHA256: &str = "KTSJmUUM3yhJqOcLeRL8LahahJ2jnA0NU5T1HUqe2Vw=";
 
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     fs::read_to_string(npm::file("axe-core@4.14.1", "axe.min.js", SHA256)).unwrap()
 });
 
-/// The barriers for some readers: each rule, and where it is violated.
+/// The violations: each rule, and the violating elements.
 pub(crate) fn barriers(page: &mut Page) -> Vec<String> {
     page.run(&SCRIPT);
     let actual =

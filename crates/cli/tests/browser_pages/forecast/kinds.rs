@@ -1,4 +1,4 @@
-//! Values that are not numbers, names with markup in them, and events at instants.
+//! Values that are not numbers, names that contain markup, and events at instants.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::chromium::Page;
 use crate::forecast::{assert_quiet, folder_of, forecast, open, row, text};
 
-/// A page whose forecast is another one, of the day it shows in UTC.
+/// A page with a different forecast, for the same day in UTC.
 fn page_of(name: &str, columns: &str) -> Page {
     let arguments = ["-o", "html", "--zone", "UTC", "--from", "2026-03-02", "--for", "1d"];
     let page = forecast(Path::new("examples"), &arguments);
@@ -49,7 +49,7 @@ fn values_of_every_kind_are_drawn() {
     assert_eq!(texts_of(&mut page, "Placement default/shop"), clusters);
     let units = texts_of(&mut page, "ResourcePolicy default/pools");
     assert!(units.contains(&"on-demand 5, spot 6".to_owned()), "{units:?}");
-    // A lane has a box for each time it is in: the east from 03:00 to 18:00 without a break.
+    // A lane has a box for each period in which it is selected: the east from 03:00 to 18:00 without a break.
     let boxes = "[...document.querySelectorAll('.drawing')].find((it) => it.getAttribute('aria-label').includes('Placement default/shop')).querySelectorAll('path').length";
     assert!(page.evaluate(boxes).as_u64().unwrap() >= 5);
     assert_quiet(&page);
@@ -74,7 +74,7 @@ fn hostile_names_are_escaped_and_stay_on_the_page() {
 }
 
 #[test]
-fn a_mark_stands_for_each_start_of_a_cron_job() {
+fn each_start_of_a_cron_job_has_a_mark() {
     let folder = folder_of("cron_jobs");
     let job = |name: &str, schedule: &str| {
         format!(
@@ -113,9 +113,9 @@ fn a_mark_stands_for_each_start_of_a_cron_job() {
     page.evaluate("document.getElementById('table-after').click()");
     let line = "[...document.querySelector('#table-body tr').children].map((it) => it.textContent).join(' | ')";
     let expected = "Mon 2026-03-02 01:38 UTC |  | CronJob default/often |  | starts a Job |  |  | ";
-    assert_eq!(page.evaluate(line), expected, "two of the other one come before it");
+    assert_eq!(page.evaluate(line), expected, "two rows of the other kind come before");
     page.evaluate("document.getElementById('as-table').click()");
-    // Near enough, each is a line, and the next one is found from where the reader looks.
+    // After zooming in, each event is a line, and a search for the next event starts at the current view.
     page.evaluate("location.hash = 'from=2026-03-02T06:00:00Z&to=2026-03-02T07:00:00Z'");
     page.evaluate("new Promise((done) => setTimeout(done, 50))");
     assert_eq!(marks(&mut page, "often"), 60);

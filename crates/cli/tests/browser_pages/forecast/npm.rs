@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::installing::needs;
 
-/// A file of a package, installed if need be.
+/// A file of a package, which is installed if missing.
 pub(crate) fn file(package: &str, file: &str, sha256: &str) -> PathBuf {
     needs("npm");
     let (name, _) = package.split_once('@').unwrap();

@@ -1,4 +1,4 @@
-//! The actions of a reader: shows reasons, zooms, moves, sorts, filters and shares a link.
+//! The actions of a user: show reasons, zoom, move, sort, filter and share a link.
 
 use crate::chromium::Page;
 use crate::forecast::{assert_quiet, open, page_of_examples, place_in, row, text};

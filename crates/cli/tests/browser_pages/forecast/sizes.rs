@@ -53,7 +53,7 @@ fn no_row_is_clipped_or_overlaps_at_six_sizes_in_light_and_dark() {
 }
 
 #[test]
-fn the_page_is_accessible_and_follows_the_colors_of_its_reader() {
+fn the_page_is_accessible_and_follows_the_preferred_colors() {
     let (_, mut page) = page_of_examples("barriers", "60d");
     let background = "getComputedStyle(document.body).backgroundColor";
     let mut backgrounds = Vec::new();
@@ -72,7 +72,7 @@ fn the_page_is_accessible_and_follows_the_colors_of_its_reader() {
         page.press("Escape");
     }
     assert_ne!(backgrounds[0], backgrounds[1]);
-    // Rules can be distinguished without colors: each has a pattern of its own.
+    // Rules can be distinguished without colors: each has a unique pattern.
     let patterns = "new Set([...document.querySelectorAll('#patterns pattern')].map((it) => it.innerHTML)).size";
     assert_eq!(page.evaluate(patterns), 12);
     page.with_feature("forced-colors", "active");
@@ -109,7 +109,7 @@ fn on_paper_every_row_is_printed() {
     assert_quiet(&page);
 }
 
-/// Policies that each set the replicas of a workload of theirs, on working days and on Black Friday.
+/// Policies that each set the replicas of a different workload, on working days and on Black Friday.
 fn policies(count: u32) -> String {
     let policy = |number: u32| {
         let (minute, peak) = (number * 7 % 59, 10 + number % 30);
@@ -156,7 +156,7 @@ fn one_fifty_and_a_thousand_rows_open_and_zoom_over_a_day_a_week_and_a_year() {
         page.press("0");
         let drawn = page.evaluate("document.querySelectorAll('.row').length").as_u64().unwrap();
         assert!(drawn <= 60, "{drawn} rows are drawn");
-        // The last row is found by scrolling, and drawn when it is seen.
+        // The last row is reached by scrolling, and drawn when visible.
         page.evaluate("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})");
         page.evaluate("new Promise(requestAnimationFrame)");
         let last = "[...document.querySelectorAll('.row')].map((it) => Number(it.getAttribute('aria-posinset'))).sort((one, other) => one - other).at(-1)";

@@ -1,4 +1,4 @@
-//! Highlights: overlaps, gaps and contested times, for any number of rows; and unknown values.
+//! Highlights: overlaps, gaps and contested times, for any number of rows. Also unknown values.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +14,7 @@ fn page_of(test: &str, policies: &str) -> Page {
     open(&folder, &forecast(&files, &arguments))
 }
 
-/// From when to when a shape of a row goes, as shares of two days in hours.
+/// The start and the end of a shape of a row, as shares of two days in hours.
 fn hours(page: &mut Page, name: &str, class: &str) -> Vec<String> {
     let row = row(name);
     let shapes = page.evaluate(&format!(
@@ -53,7 +53,7 @@ fn overlaps_gaps_and_takeovers_are_marked_and_explained() {
         reason.contains("CronFederatedHPA default/base down: sets 4 at the same instant"),
         "{reason}"
     );
-    // Where no rule decides, a step is hollow.
+    // Without a deciding rule, a step is hollow.
     let row = row("nodes");
     let fills = format!(
         "new Set([...{row}.querySelectorAll('.drawing path')].map((it) => it.getAttribute('class')))"

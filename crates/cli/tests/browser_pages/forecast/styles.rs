@@ -1,4 +1,4 @@
-//! Boxes and computed styles, as they are written down: the pixels of a browser change with its updates, these don't.
+//! Recorded boxes and computed styles. Browser updates change pixels, but not these.
 
 use std::fmt::Write as _;
 use std::path::Path;

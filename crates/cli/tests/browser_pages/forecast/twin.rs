@@ -1,4 +1,4 @@
-//! The table of the page is what `-o json` prints, segment by segment, and follows the view.
+//! The table of the page equals the output of `-o json`, segment by segment, and follows the view.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn others(series: &Value, segment: &Value) -> String {
     others.join(", ")
 }
 
-/// The expected table, from the JSON. A null there is unknown, or absent.
+/// The expected table, from the JSON. A null in the JSON is unknown, or absent.
 fn expected(json: &Value) -> Vec<[String; 8]> {
     let mut lines = Vec::new();
     for series in json["series"].as_array().unwrap() {
@@ -101,7 +101,7 @@ fn the_table_has_every_segment_of_the_json() {
         }
         page.evaluate("document.getElementById('table-after').click()");
     }
-    // The JSON has null for both.
+    // The JSON has null for both cases.
     for line in &mut actual {
         if line[4] == "unknown" || (line[4] == "none" && line[3] == "qosLevel") {
             line[4].clear();

@@ -1,4 +1,5 @@
-//! Boundaries: the window of a day, of two that overlap, over midnight, and at the clock changes of a time zone.
+//! Boundaries: the window of a day, two overlapping windows, a window over midnight, and the clock changes of a time
+//! zone.
 
 use almanac_harness::TestResult;
 use anyhow::ensure;
@@ -51,7 +52,7 @@ fn a_pod_has_the_target_level_only_while_the_window_is_open() -> TestResult {
 #[test]
 fn the_first_of_two_overlapping_policies_wins_and_keeps_the_original() -> TestResult {
     at_place("overlap", 1, async |test_namespace| {
-        // In the order of their windows for one app, and the other way round for the other one.
+        // In the order of their windows for one app, and in reverse order for the other app.
         let early = |app| policy(&format!("early-{app}"), ("09:00", "12:00"), app, -1);
         let late = |app| policy(&format!("late-{app}"), ("11:00", "17:00"), app, 2);
         test_namespace.configure(&[early("a"), late("a"), late("b"), early("b")]).await?;
@@ -102,10 +103,10 @@ fn a_window_opens_at_the_end_of_a_gap_and_once_in_a_fold() -> TestResult {
         test_namespace.pod("gap", "gap", "1").await?;
         test_namespace.pod("fold", "fold", "").await?;
         let (closed, open) = ([("gap", own("1"))], [("gap", under("gap", "-1", "1"))]);
-        // From two the clock jumps to three.
+        // The gap lasts from two to three o'clock.
         test_namespace.cross("2026-03-29T01:00:00Z", &closed, &open).await?;
         test_namespace.cross("2026-03-29T02:00:00Z", &open, &closed).await?;
-        // At three the clock goes back to two.
+        // The fold starts at three, when the clock goes back to two.
         test_namespace.configure(&[in_berlin("fold", ("02:30", "02:45"), "fold")]).await?;
         let (closed, open) = ([("fold", own(""))], [("fold", under("fold", "-1", ""))]);
         test_namespace.cross("2026-10-25T00:30:00Z", &closed, &open).await?;
@@ -116,7 +117,7 @@ fn a_window_opens_at_the_end_of_a_gap_and_once_in_a_fold() -> TestResult {
 }
 
 #[test]
-fn hundreds_of_pods_take_one_request_each_at_a_boundary() -> TestResult {
+fn hundreds_of_pods_need_one_request_each_at_a_boundary() -> TestResult {
     at_place("boundary", 1, async |test_namespace| {
         const PODS: usize = 300;
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
@@ -133,7 +134,7 @@ fn hundreds_of_pods_take_one_request_each_at_a_boundary() -> TestResult {
         test_namespace.ensure_pods(&expected).await?;
         let once: Vec<_> = pods.iter().map(|pod| (&**pod, 1)).collect();
         test_namespace.ensure_written(&once).await?;
-        // Neither did it read any of them by itself.
+        // The agent did not get any pod individually.
         let mut requests = proxy.requests();
         requests.retain(|it| it.path.contains("/pods/"));
         ensure!(requests.len() == PODS, "{} requests for {PODS} pods", requests.len());

@@ -1,5 +1,5 @@
-//! Two agents that set different levels of one pod: they write at growing intervals, report it, and stop immediately
-//! when they agree.
+//! Two agents set different levels of the same pod. Both write at growing intervals, report the contention, and stop
+//! immediately when they agree.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::agent::stage::at_place;
 use crate::agent::test_namespace::{Agent, CLOSES, INSIDE, TestNamespace, daily, own, under};
 use crate::controller::head_start;
 
-/// An agent, and what it sends.
+/// An agent, and a proxy that records its requests.
 struct Contestant {
-    // Before the proxy, so that it ends first.
+    // Declared before the proxy, so that the agent ends first.
     agent: Agent,
     proxy: FaultProxy,
 }
@@ -40,13 +40,13 @@ impl Contestant {
 
     async fn await_writes(&self, count: usize) -> TestResult {
         await_condition(&format!("{count} writes"), PATIENCE, async || {
-            let written = self.writes().len();
-            Ok(Observation::from_bool(written >= count, format!("{written} so far")))
+            let writes = self.writes().len();
+            Ok(Observation::from_bool(writes >= count, format!("{writes} so far")))
         })
         .await
     }
 
-    /// Checks the intervals: three writes come immediately, then the intervals double.
+    /// Checks the intervals: three writes follow immediately, then the intervals double.
     fn ensure_ever_rarer(&self) -> TestResult {
         let at: Vec<_> = self.writes().iter().map(|write| write.at).collect();
         let pauses: Vec<Duration> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -62,7 +62,7 @@ fn agents_with_different_level_formats_write_at_growing_intervals() -> TestResul
     at_place("forms", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("job", "batch", "1").await?;
-        // The window closes while they are at it.
+        // The window closes during the contention.
         let closes: Timestamp = CLOSES.parse()?;
         let instant = closes - SignedDuration::from_secs(60) - head_start() * 2;
         let numbers = Contestant::start(test_namespace, &instant.to_string(), &[]).await?;

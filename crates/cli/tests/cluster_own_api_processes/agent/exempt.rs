@@ -1,4 +1,4 @@
-//! Exempt pods: by an annotation, by their namespace, and because they end or are not from the API server.
+//! Exempt pods: by an annotation, by their namespace, and because they terminate or do not come from the API server.
 
 use almanac_harness::TestResult;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn finished_terminating_mirror_and_kube_system_pods_are_unchanged() -> TestResul
         test_namespace.await_pods(&[("plain", under("night", "-1", "1"))]).await?;
         agent.await_done().await?;
         agent.await_metric("almanac_qos_pods_managed 1").await?;
-        // One that ends while it is under a policy is not restored either.
+        // A pod that terminates while a policy applies is not restored either.
         test_namespace.cluster.patch_status(POD, &test_namespace.name, "plain", &succeeded).await?;
         agent.await_metric("almanac_qos_pods_managed 0").await?;
         test_namespace.configure(&[]).await?;
@@ -83,7 +83,7 @@ fn pods_are_unchanged_until_their_ignore_annotation_is_removed() -> TestResult {
         agent.await_done().await?;
         test_namespace.ensure_pods(&[("pod", own("1"))]).await?;
         of_other(own("1")).await?;
-        // The marks go, and come back.
+        // The annotations are removed, and added again.
         test_namespace.change("pod", &json!({"labels": {MARK: null}})).await?;
         mark_namespace(None).await?;
         test_namespace.await_pods(&[("pod", inside())]).await?;
@@ -91,7 +91,7 @@ fn pods_are_unchanged_until_their_ignore_annotation_is_removed() -> TestResult {
         test_namespace.change("pod", &json!({"annotations": {MARK: "true"}})).await?;
         mark_namespace(Some("true")).await?;
         agent.await_metric("almanac_qos_pods_managed 1").await?;
-        // The ConfigMap is annotated: the pods stay unchanged, with any content of it.
+        // With an annotated ConfigMap, the pods stay unchanged, with any content of the ConfigMap.
         let mark_config = async |mark: Option<&str>| {
             let patch = json!({"metadata": {"annotations": {MARK: mark}}});
             test_namespace

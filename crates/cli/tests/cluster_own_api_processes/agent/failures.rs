@@ -16,24 +16,24 @@ use crate::agent::test_namespace::{INSIDE, OPENS, POD, TestNamespace, daily, ear
 
 /// The failures of the first request for the pod of this name.
 fn faults() -> Vec<(&'static str, Fault)> {
-    let answer = |code| Fault::respond(InjectedResponse::with(code));
+    let fault_with = |code| Fault::respond(InjectedResponse::with(code));
     let too_many =
         InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(1));
     vec![
         ("refused", Fault::refuse()),
-        ("conflict", answer(StatusCode::CONFLICT)),
-        ("internal", answer(StatusCode::INTERNAL_SERVER_ERROR)),
-        ("unavailable", answer(StatusCode::SERVICE_UNAVAILABLE)),
+        ("conflict", fault_with(StatusCode::CONFLICT)),
+        ("internal", fault_with(StatusCode::INTERNAL_SERVER_ERROR)),
+        ("unavailable", fault_with(StatusCode::SERVICE_UNAVAILABLE)),
         ("too-many", Fault::respond(too_many)),
-        ("timeout", answer(StatusCode::GATEWAY_TIMEOUT)),
-        ("forbidden", answer(StatusCode::FORBIDDEN)),
+        ("timeout", fault_with(StatusCode::GATEWAY_TIMEOUT)),
+        ("forbidden", fault_with(StatusCode::FORBIDDEN)),
         (
             "page",
             Fault::respond(InjectedResponse::page(StatusCode::BAD_GATEWAY, "<html>502</html>")),
         ),
         ("lost", Fault::lose_response()),
         ("slow", Fault::delay(Duration::from_secs(1))),
-        // There is never a response.
+        // The request never gets a response.
         ("silent", Fault::hang()),
     ]
 }
@@ -76,7 +76,7 @@ fn every_write_may_fail_once_in_any_way_and_each_pod_is_changed_once() -> TestRe
         ensure!(events.taken() == 1, "no Event has failed");
         let times = |times| -> Vec<_> { names.iter().map(|it| (*it, times)).collect() };
         test_namespace.ensure_written(&times(1)).await?;
-        // And so may every write that restores.
+        // The writes that restore may fail in the same ways.
         let injected = spoil(&proxy);
         test_namespace.configure(&[]).await?;
         test_namespace.await_pods(&all(own("1"))).await?;
@@ -121,7 +121,7 @@ fn an_edit_between_a_failed_write_and_its_retry_is_respected() -> TestResult {
     })
 }
 
-/// The changes of pods while the API server is away.
+/// The changes of pods while the API server is unavailable.
 async fn change_everything(test_namespace: &TestNamespace) -> TestResult {
     test_namespace.edit("edited", Some("2")).await?;
     test_namespace.relabel("moved", "web").await?;
@@ -144,7 +144,7 @@ fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
         agent.ensure_before(OPENS)?;
         change_everything(test_namespace).await?;
         agent.await_time("2026-11-30T09:00:01Z").await?;
-        // It has computed the writes, and retries them.
+        // The agent has computed the writes, and retries them.
         agent.await_metric("almanac_qos_levels_pending 4").await?;
         test_namespace.ensure_written(&[]).await?;
         proxy.unblock()?;
@@ -171,7 +171,7 @@ fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
 fn a_pod_that_the_api_server_rejects_delays_no_other_and_is_reported() -> TestResult {
     at_place("refused", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
-        // There is no room for another annotation.
+        // The pod has no space for another annotation.
         let mut full = own("1");
         full["example.org/ballast"] = json!("x".repeat((256 << 10) - 70));
         test_namespace.pod_with("full", json!({"app": "batch"}), full, 0).await?;
@@ -188,7 +188,10 @@ fn a_pod_that_the_api_server_rejects_delays_no_other_and_is_reported() -> TestRe
         test_namespace.await_pods(&[("full", under("night", "-1", "1"))]).await?;
         await_condition("all to be well", PATIENCE, async || {
             let log = agent.program.log()?;
-            Ok(Observation::from_bool(log.contains("no failed pod write remains"), "it is not"))
+            Ok(Observation::from_bool(
+                log.contains("no failed pod write remains"),
+                "a failed pod write remains",
+            ))
         })
         .await?;
         agent.stop().await

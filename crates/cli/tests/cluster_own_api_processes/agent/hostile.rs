@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::agent::stage::at_place;
 use crate::agent::test_namespace::{AFTER, INSIDE, OF_THE_DESIGN, daily, own, under};
 
-/// The most that a `ConfigMap` may hold.
+/// The maximum size of a `ConfigMap`.
 const MEBIBYTE: usize = 1 << 20;
 
-/// Ten thousand policies, and as many comments as there is room for.
+/// Ten thousand policies, and as many comments as fit.
 fn ten_thousand_policies(target: i64) -> String {
     let mut text = "globalConfig:\n timeBasedQoSPolicies:\n".to_owned();
     for number in 0..10_000 {
@@ -26,7 +26,7 @@ fn ten_thousand_policies(target: i64) -> String {
     text + &"# comment\n".repeat(comments)
 }
 
-/// A document that names itself again and again.
+/// A document with nested aliases of itself.
 fn bomb() -> String {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..40 {
@@ -52,7 +52,7 @@ fn a_config_map_of_a_megabyte_with_ten_thousand_policies_applies() -> TestResult
         ];
         test_namespace.await_pods(&inside).await?;
         agent.await_metric("almanac_qos_policies_loaded 10000").await?;
-        // Unreadable input is rejected, however long that takes, and however large it is.
+        // Unreadable input is rejected, however long reading takes, and however large the input is.
         let many_mistakes = ten_thousand_policies(3);
         for (rejections, text) in [
             (1, &*many_mistakes),
@@ -73,7 +73,7 @@ fn a_config_map_of_a_megabyte_with_ten_thousand_policies_applies() -> TestResult
         test_namespace.write_config(design, &ten_thousand_policies(2)).await?;
         test_namespace.await_pods(&[("first", under("policy-0", "2", "1"))]).await?;
         agent.await_done().await?;
-        // It had no more memory than the manifest gives it.
+        // The agent had the memory limit of the manifest.
         agent.program.check_running()?;
         test_namespace.ensure_written(&[("first", 2), ("last", 2)]).await?;
         agent.stop().await
@@ -87,7 +87,7 @@ fn invalid_annotations_are_kept_as_the_users_or_removed() -> TestResult {
         let odd = "\u{1f552} -1\n\t\"'{}";
         let unselected = json!({"app": "nobodys"});
         let marked = |level: Option<&str>, original: Option<&str>, applied: Option<&str>| json!({QOS_LEVEL: level, ORIGINAL_QOS_LEVEL: original, QOS_APPLIED: applied, QOS_POLICY: "gone"});
-        // Each with what is left of it once no policy is about it.
+        // The annotations that remain on each pod once no policy applies.
         let marks = [
             ("no-original", marked(Some("2"), None, None), own("2")),
             ("not-applied", marked(Some("-1"), Some("1"), None), own("1")),
@@ -112,7 +112,7 @@ fn invalid_annotations_are_kept_as_the_users_or_removed() -> TestResult {
         for (name, level) in levels {
             test_namespace.pod(name, "batch", level).await?;
         }
-        // Any pod that has no label of this name, which is every one.
+        // Selects any pod without a label of this name, so every pod.
         let mut everything = daily("everything", "", -1);
         everything["selector"] =
             json!({"matchExpressions": [{"key": "nobody", "operator": "DoesNotExist"}]});

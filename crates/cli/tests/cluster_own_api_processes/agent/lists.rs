@@ -42,7 +42,7 @@ fn a_change_of_a_policy_inside_its_window_takes_effect_immediately() -> TestResu
             .await?;
         test_namespace.configure(&policies).await?;
         test_namespace.await_pods(&inside).await?;
-        // The order is a change, too.
+        // A change of the order is a change, too.
         let both = |first: &Value, second: &Value| vec![first.clone(), second.clone()];
         let (one, other) = (daily("one", "deleted", 0), daily("other", "deleted", 2));
         test_namespace.configure(&both(&one, &other)).await?;
@@ -75,7 +75,7 @@ fn policies_end_with_their_config_map_and_return_with_it() -> TestResult {
         test_namespace.await_pods(&[("job", own("1"))]).await?;
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.await_pods(&inside).await?;
-        // No agent runs when it is deleted for good.
+        // No agent runs during the final deletion.
         agent.program.kill()?;
         test_namespace.cluster.delete(CONFIG_MAP, &test_namespace.name, OF_THE_DESIGN).await?;
         agent.program.start_again()?;
@@ -86,7 +86,7 @@ fn policies_end_with_their_config_map_and_return_with_it() -> TestResult {
 }
 
 #[test]
-fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestResult {
+fn the_last_list_for_a_node_replaces_the_global_list() -> TestResult {
     at_place("node-lists", 1, async |test_namespace| {
         let only = |pool: &str| json!({"matchLabels": {"pool": pool}});
         let mut document = global(&[daily("global", "batch", -1)]);
@@ -120,7 +120,7 @@ fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestRe
 }
 
 #[test]
-fn of_two_config_maps_the_one_of_the_design_applies_until_it_is_deleted() -> TestResult {
+fn the_config_map_of_the_design_takes_precedence_until_deleted() -> TestResult {
     at_place("two-maps", 1, async |test_namespace| {
         let of_volcano = global(&[daily("of-volcano", "batch", 2)]).to_string();
         test_namespace.write_config((&test_namespace.name, OF_VOLCANO), &of_volcano).await?;
@@ -131,7 +131,7 @@ fn of_two_config_maps_the_one_of_the_design_applies_until_it_is_deleted() -> Tes
         test_namespace.await_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
         let event = test_namespace.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
         assert!(event.contains(OF_THE_DESIGN), "{event}");
-        // It still takes precedence when it is unusable.
+        // The ConfigMap of the design still takes precedence when unusable.
         test_namespace
             .write_config((&test_namespace.name, OF_THE_DESIGN), "globalConfig: [")
             .await?;

@@ -1,4 +1,4 @@
-//! Two agents: of two nodes, each with the rights of the manifests, and of one node.
+//! Two agents, of two nodes with the permissions of the manifests, and of the same node.
 
 use almanac_harness::{FaultProxy, ServiceAccountAccess, TestResult};
 use anyhow::ensure;
@@ -12,7 +12,7 @@ use crate::agent::test_namespace::{
 
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/agent/daemonset.yaml");
 
-/// Makes a service account with the rights of the manifest, and others to read the `ConfigMap` here.
+/// Creates a service account with the permissions of the manifest, and with permission to read the `ConfigMap` here.
 async fn account(
     test_namespace: &TestNamespace,
     name: &str,
@@ -97,7 +97,7 @@ fn two_agents_of_one_node_with_the_same_settings_write_each_pod_once_a_change() 
             FaultProxy::start(test_namespace.cluster.client())?,
         ];
         let first = test_namespace.start_behind(&proxies[0], &early_for_two(OPENS)?, &[]).await?;
-        // Its clock is a bit behind, so that it sees everything too early by it.
+        // The clock of this agent lags, so that all changes seem too early.
         let late = first.now() - SignedDuration::from_millis(400);
         let second = test_namespace.start_behind(&proxies[1], &late.to_string(), &[]).await?;
         second.await_done().await?;

@@ -23,7 +23,7 @@ fn a_new_pod_gets_the_target_level_and_a_deselected_pod_its_original() -> TestRe
         test_namespace.await_event("moves", expected).await?;
         test_namespace.relabel("moves", "batch").await?;
         test_namespace.await_pods(&[("moves", moved)]).await?;
-        // Another pod of the same name has another level of its own.
+        // Another pod of the same name has a different original level.
         test_namespace.cluster.delete(POD, &test_namespace.name, "made").await?;
         let is_gone = |pod: &serde_json::Value| pod.is_null();
         test_namespace
@@ -38,7 +38,7 @@ fn a_new_pod_gets_the_target_level_and_a_deselected_pod_its_original() -> TestRe
 }
 
 #[test]
-fn a_level_that_a_user_writes_in_the_window_is_restored_after_it() -> TestResult {
+fn a_level_that_a_user_writes_in_the_window_is_restored_after_the_window() -> TestResult {
     at_place("edits", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["edited", "emptied", "again", "late", "stripped"] {
@@ -65,7 +65,7 @@ fn a_level_that_a_user_writes_in_the_window_is_restored_after_it() -> TestResult
         test_namespace.await_pods(&[("again", under("night", "-1", "1"))]).await?;
         agent.await_done().await?;
         agent.stop().await?;
-        // An edit that is first seen once the window has closed is the new original.
+        // An edit that the agent first observes after the window has closed is the new original.
         test_namespace.edit("late", Some("LS")).await?;
         let agent = test_namespace.start(AFTER, &[]).await?;
         test_namespace
@@ -77,7 +77,7 @@ fn a_level_that_a_user_writes_in_the_window_is_restored_after_it() -> TestResult
                 ("stripped", own("1")),
             ])
             .await?;
-        // Outside of the window an edit has no effect.
+        // Outside of the window, an edit has no effect.
         test_namespace.edit("edited", Some("-1")).await?;
         test_namespace.pod("sentinel", "batch", "2").await?;
         agent.await_done().await?;
@@ -115,7 +115,7 @@ fn levels_written_as_names_are_those_that_volcano_reads() -> TestResult {
             ])
             .await?;
         agent.stop().await?;
-        // Numbers instead of texts are not an edit of a user, and neither is a restore by another agent.
+        // Numbers instead of strings are not an edit of a user, and neither is a restore by another agent.
         let agent = test_namespace.start(INSIDE, &[]).await?;
         test_namespace
             .await_pods(&[("be", under("be", "-1", "HLS")), ("none", under("none", "0", "HLS"))])

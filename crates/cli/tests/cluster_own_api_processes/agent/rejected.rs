@@ -1,4 +1,4 @@
-//! A list that cannot be used: the last valid one stays in effect, and without one nothing is changed.
+//! An unusable list: the last valid list stays in effect. Without a valid list, the agent changes nothing.
 
 use almanac_harness::TestResult;
 use anyhow::ensure;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::agent::stage::at_place;
 use crate::agent::test_namespace::{AFTER, INSIDE, OF_THE_DESIGN, daily, own, under};
 
-/// A list whose second policy has a time that there is not, at the tenth line.
+/// A list whose second policy has an invalid time, at the tenth line.
 const BAD: &str = r#"globalConfig:
   timeBasedQoSPolicies:
   - name: night
@@ -24,7 +24,7 @@ const BAD: &str = r#"globalConfig:
 "#;
 
 #[test]
-fn an_invalid_list_is_reported_once_and_the_last_valid_one_stays_in_effect() -> TestResult {
+fn an_invalid_list_is_reported_once_and_the_last_valid_list_stays_in_effect() -> TestResult {
     at_place("bad-list", 2, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("before", "batch", "1").await?;
@@ -52,7 +52,7 @@ fn an_invalid_list_is_reported_once_and_the_last_valid_one_stays_in_effect() -> 
             event.contains(place_of_it) && event.contains(message) && event.ends_with(then),
             "{event}"
         );
-        // After a good one, the same mistake is reported once more.
+        // After a valid list, the same mistake is reported again.
         test_namespace.configure(&[daily("night", "batch", 2)]).await?;
         test_namespace.await_pods(&[("since", under("night", "2", "1"))]).await?;
         for agent in &agents {
@@ -131,7 +131,7 @@ fn an_invalid_list_does_not_affect_other_lists() -> TestResult {
             test_namespace.start(INSIDE, &[]).await?,
             test_namespace.start(INSIDE, &second).await?,
         ];
-        // The global list has never been good; that of the node is.
+        // The global list has never been valid; the list of the node is.
         test_namespace.await_pods(&[("of-node", under("night", "-1", "1"))]).await?;
         for agent in &agents {
             agent.await_metric("almanac_qos_configs_rejected 1").await?;
@@ -140,7 +140,7 @@ fn an_invalid_list_does_not_affect_other_lists() -> TestResult {
         test_namespace.ensure_pods(&[("global", own("1"))]).await?;
         let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         ensure!(event.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{event}");
-        // Now the other way round: the valid list applies, and the invalid one keeps its old state.
+        // The reverse: the valid list applies, and the invalid list keeps its old state.
         let mut retargeted = good.clone();
         retargeted["targetQoSLevel"] = json!(2);
         test_namespace.configure_with(&document(&retargeted, &bad)).await?;

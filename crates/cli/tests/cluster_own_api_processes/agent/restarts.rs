@@ -1,4 +1,4 @@
-//! Agents that are killed or shut down, and others that take over: all state is on the pods.
+//! Agents that are killed or shut down, and their successors: the pods contain all state.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
@@ -7,7 +7,7 @@ use crate::agent::stage::at_place;
 use crate::agent::test_namespace::{AFTER, INSIDE, POD, daily, own, under};
 
 #[test]
-fn a_restart_inside_the_window_writes_nothing_again_and_one_after_it_restores() -> TestResult {
+fn a_restart_in_the_window_repeats_no_write_and_a_later_restart_restores() -> TestResult {
     at_place("restarts", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["kept", "edited", "moved", "deleted"] {
@@ -24,8 +24,8 @@ fn a_restart_inside_the_window_writes_nothing_again_and_one_after_it_restores() 
             agent.await_done().await?;
         }
         test_namespace.ensure_written(&all.clone().map(|(name, _)| (name, 1))).await?;
-        // While no agent runs, everything changes. The policy's level is not treated as a user's, nor a user's as the
-        // policy's.
+        // While no agent runs, everything changes. The agent does not treat a policy's level as a user's, nor a user's
+        // as a policy's.
         agent.program.kill()?;
         test_namespace.configure(&[daily("dusk", "batch", 2)]).await?;
         test_namespace.edit("edited", Some("0")).await?;
@@ -68,12 +68,12 @@ fn a_successor_changes_the_pods_that_a_stopped_agent_left() -> TestResult {
         let slowly = ["--writes-at-once", "2", "--writes-per-second", "2", "--write-burst", "1"];
         let agent = test_namespace.start(INSIDE, &slowly).await?;
         await_condition("some pods to be written", PATIENCE, async || {
-            let written = test_namespace.written().await?.len();
-            Ok(Observation::from_bool(written >= 5, format!("{written} are")))
+            let count = test_namespace.writes_by_pod().await?.len();
+            Ok(Observation::from_bool(count >= 5, format!("{count} pods are written")))
         })
         .await?;
         agent.stop().await?;
-        let by_the_first = test_namespace.written().await?;
+        let by_the_first = test_namespace.writes_by_pod().await?;
         ensure!(by_the_first.len() < pods.len(), "nothing was left to be done");
         let inside = || under("night", "-1", "1");
         for (name, levels) in test_namespace.levels_in(&test_namespace.name).await? {

@@ -1,5 +1,5 @@
-//! The setup of a test: a namespace with pods and a `ConfigMap`, nodes for the pods, and agents. No other test uses
-//! them.
+//! The setup of a test: a namespace with pods and a `ConfigMap`, nodes for the pods, and agents. No other test uses the
+//! namespace or the nodes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,14 +42,14 @@ pub(crate) fn daily(name: &str, app: &str, target: i64) -> Value {
     policy(name, ("09:00", "17:00"), app, target)
 }
 
-/// A policy for the pods of an app. That the agent looks again by itself comes too late for any test.
+/// A policy for the pods of an app. The agent's own resync is too late for any test.
 pub(crate) fn policy(name: &str, window: (&str, &str), app: &str, target: i64) -> Value {
     let mut policy = objects::level_policy(name, window, app, target);
     policy["checkInterval"] = json!("1h");
     policy
 }
 
-/// The annotations of a pod while a policy sets its level, which is none as an empty text.
+/// The annotations of a pod while a policy sets its level. An empty string is a missing level.
 pub(crate) fn under(policy: &str, level: &str, original: &str) -> Value {
     let mut annotations = json!({
         ORIGINAL_QOS_LEVEL: original, QOS_POLICY: policy, QOS_APPLIED: level,
@@ -68,7 +68,7 @@ pub(crate) fn own(level: &str) -> Value {
 /// A namespace with nodes.
 pub(crate) struct TestNamespace {
     pub(crate) cluster: Cluster,
-    /// The namespace.
+    /// The name of the namespace.
     pub(crate) name: String,
     pub(crate) nodes: NodeSimulator,
     logs: Mutex<Vec<PathBuf>>,
@@ -82,7 +82,7 @@ impl TestNamespace {
         Ok(Self { cluster, name: name.to_owned(), nodes, logs: Mutex::default() })
     }
 
-    /// Shows the end of each agent's log.
+    /// Prints the end of each agent's log.
     pub(crate) fn show_logs(&self) {
         for folder in &*self.logs.lock().unwrap_or_else(PoisonError::into_inner) {
             eprintln!("{}", log_tail::tails_of(folder, LINES));
@@ -99,7 +99,7 @@ impl TestNamespace {
         self.write_config((&self.name, OF_THE_DESIGN), &format!("{document:#}")).await
     }
 
-    /// Writes a `ConfigMap`, whether or not it is there.
+    /// Writes a `ConfigMap`, creating it if absent.
     pub(crate) async fn write_config(
         &self,
         (namespace, name): (&str, &str),
@@ -123,7 +123,7 @@ impl TestNamespace {
         self.pod_with(name, json!({"app": app}), own(level), 0).await
     }
 
-    /// Makes a pod on one of the nodes.
+    /// Creates a pod on one of the nodes.
     pub(crate) async fn pod_with(
         &self,
         name: &str,
@@ -169,7 +169,7 @@ impl TestNamespace {
         pods.iter().map(|pod| named(pod).context("a pod without a name")).collect()
     }
 
-    /// Waits until these pods have these annotations and no other ones about their level.
+    /// Waits until these pods have these annotations and no other level annotations.
     pub(crate) async fn await_pods(&self, expected: &[(&str, Value)]) -> TestResult {
         await_condition(&format!("the pods {expected:?}"), PATIENCE, async || {
             let actual = self.levels_in(&self.name).await?;
@@ -212,7 +212,7 @@ impl TestNamespace {
         Ok(agent)
     }
 
-    /// Starts one without waiting for anything.
+    /// Starts an agent without waiting.
     pub(crate) fn launch(
         &self,
         kubeconfig: &Path,
@@ -239,7 +239,7 @@ impl TestNamespace {
         Ok(agent)
     }
 
-    /// Starts an agent just before a boundary and lets it cross that. The pods are as given before, and afterwards.
+    /// Runs an agent across a boundary, and checks the pods before and after the boundary.
     pub(crate) async fn cross(
         &self,
         boundary: &str,
@@ -258,13 +258,13 @@ impl TestNamespace {
     }
 
     /// The writes of agents to the pods of this namespace, by the pod.
-    pub(crate) async fn written(&self) -> Result<BTreeMap<String, usize>> {
-        let mut written = BTreeMap::new();
-        let carried_out = |it: &AuditedRequest| it.code == 200;
-        for write in self.pod_writes().await?.into_iter().filter(carried_out) {
-            *written.entry(write.name).or_default() += 1;
+    pub(crate) async fn writes_by_pod(&self) -> Result<BTreeMap<String, usize>> {
+        let mut writes = BTreeMap::new();
+        let is_applied = |it: &AuditedRequest| it.code == 200;
+        for write in self.pod_writes().await?.into_iter().filter(is_applied) {
+            *writes.entry(write.name).or_default() += 1;
         }
-        Ok(written)
+        Ok(writes)
     }
 
     /// All requests of agents to change pods of this namespace.
@@ -274,15 +274,15 @@ impl TestNamespace {
         Ok(writes)
     }
 
-    /// Checks how often each of these pods was changed, and that no other one was.
+    /// Checks the number of changes to each of these pods, and that no other pod was changed.
     pub(crate) async fn ensure_written(&self, expected: &[(&str, usize)]) -> TestResult {
-        let written = self.written().await?;
+        let writes = self.writes_by_pod().await?;
         let expected = expected.iter().map(|(name, times)| ((*name).to_owned(), *times)).collect();
-        ensure!(written == expected, "{written:?}, not {expected:?}");
+        ensure!(writes == expected, "{writes:?}, not {expected:?}");
         Ok(())
     }
 
-    /// Waits until there is an Event about an object here that begins like this, and returns it.
+    /// Waits for an Event about an object here whose text starts like this, and returns it.
     pub(crate) async fn await_event(&self, about: &str, beginning: &str) -> Result<String> {
         self.cluster.await_events((&self.name, about), beginning, 1..).await
     }
@@ -298,14 +298,14 @@ pub(crate) fn early_for_two(boundary: &str) -> Result<String> {
     Ok((boundary.parse::<Timestamp>()? - head_start() * 2).to_string())
 }
 
-/// A pod that has no node.
+/// A pod without a node.
 pub(crate) fn pod_object(name: &str, labels: &Value, annotations: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "labels": labels, "annotations": annotations},
         "spec": {
             "containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10"}],
-            // A deleted pod is gone immediately.
+            // A pod without a grace period is deleted immediately.
             "terminationGracePeriodSeconds": 0,
         },
     })
@@ -322,13 +322,13 @@ pub(crate) fn levels(pod: &Value) -> Value {
 }
 
 impl Agent {
-    /// Waits until it has nothing to write, by its own word.
+    /// Waits until the agent reports that no write is pending.
     pub(crate) async fn await_done(&self) -> TestResult {
         self.await_metric("almanac_qos_levels_pending 0").await?;
         self.await_metric("almanac_qos_restores_pending 0").await
     }
 
-    /// Waits until its clock shows more than this instant.
+    /// Waits until the clock of the agent has passed this instant.
     pub(crate) async fn await_time(&self, instant: &str) -> TestResult {
         self.await_clock(instant.parse()?).await
     }

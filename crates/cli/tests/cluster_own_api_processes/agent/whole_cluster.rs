@@ -1,5 +1,5 @@
-//! `--node-name=*`: one elected replica for all pods, its successor, the stop annotation, and the agent of a single
-//! node in addition. Each test has a control plane of its own.
+//! `--node-name=*`: one elected replica for all pods, its successor, the stop annotation, and an additional agent of a
+//! single node. Each test has a separate control plane.
 
 use almanac_harness::{Component, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Result, ensure};
@@ -14,7 +14,7 @@ use crate::controller::{LEASE, on_cluster};
 const STOP: &str = "almanac.dev/stop";
 const LEASE_NAME: &str = "almanac-agent";
 
-/// Runs a test in a namespace with nodes on a control plane of its own.
+/// Runs a test in a namespace with nodes on a separate control plane.
 fn at_whole_cluster(
     nodes: usize,
     test: impl AsyncFnOnce(&TestNamespace, &almanac_harness::OwnTest) -> TestResult,
@@ -42,7 +42,7 @@ async fn await_holder(test_namespace: &TestNamespace, identity: &str) -> TestRes
     Ok(())
 }
 
-/// Makes a pod without a node.
+/// Creates a pod without a node.
 async fn unbound_pod(test_namespace: &TestNamespace, name: &str) -> TestResult {
     let pod = pod_object(name, &json!({"app": "batch"}), &own("1"));
     test_namespace.cluster.create(POD, &test_namespace.name, &pod).await
@@ -77,7 +77,7 @@ fn the_successor_of_a_killed_leader_applies_a_missed_boundary() -> TestResult {
         test_namespace.await_pods(&of_first).await?;
         first.await_done().await?;
         first.ensure_before(BOUNDARY)?;
-        // Its lease outlasts the boundary.
+        // The Lease outlasts the boundary.
         first.await_time("2026-11-30T09:00:52Z").await?;
         first.program.kill()?;
         first.ensure_still_before(BOUNDARY)?;
@@ -103,7 +103,7 @@ fn the_successor_of_a_killed_leader_applies_a_missed_boundary() -> TestResult {
 }
 
 #[test]
-fn no_pod_is_written_while_stopped_and_all_are_updated_afterwards() -> TestResult {
+fn no_pod_is_written_while_stopped_and_all_are_updated_after_a_resume() -> TestResult {
     at_whole_cluster(1, async |test_namespace, _| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("job", "batch", "1").await?;
@@ -189,7 +189,7 @@ fn an_api_server_killed_at_a_boundary_only_delays_it() -> TestResult {
         test_namespace.await_pods(&[("job", under("night", "-1", "1"))]).await?;
         agents[0].await_done().await?;
         agents[0].ensure_before(CLOSES)?;
-        // The lease is not lost before the boundary.
+        // The Lease does not expire before the boundary.
         agents[0].await_time("2026-11-30T16:59:54Z").await?;
         own_test.plane.kill(Component::ApiServer)?;
         agents[0].ensure_still_before(CLOSES)?;
@@ -198,7 +198,7 @@ fn an_api_server_killed_at_a_boundary_only_delays_it() -> TestResult {
         test_namespace.await_pods(&[("job", own("1"))]).await?;
         test_namespace.ensure_written(&[("job", 2)]).await?;
         for agent in &agents {
-            ensure!(agent.program.is_running(), "it has ended: {}", agent.program.log()?);
+            ensure!(agent.program.is_running(), "the agent has ended: {}", agent.program.log()?);
             agent.stop().await?;
         }
         Ok(())

@@ -10,10 +10,10 @@ use crate::controller::{
     AUTOSCALER, Cluster, DEPLOYMENT, Kind, PRODUCER, condition, deployment, target,
 };
 
-/// The namespace of a test that has a control plane to itself.
+/// The namespace of a test with a separate control plane.
 pub(crate) const NAMESPACE: &str = "default";
 
-/// Two until nine o'clock, and `replicas` in the hour after it.
+/// A schedule with 2 until nine o'clock, and with `replicas` in the hour after that.
 pub(crate) async fn schedule(cluster: &Cluster, name: &str, replicas: u32) -> TestResult {
     let rush = json!({ "replicas": replicas, "start": { "hours": 9 }, "end": { "hours": 10 } });
     let spec = json!({ "defaultReplicas": 2, "behaviors": [rush] });
@@ -40,7 +40,7 @@ pub(crate) async fn autoscale(
     cluster.create(AUTOSCALER, cluster.home(), &object).await
 }
 
-/// Waits until a condition is so, for this reason; its message.
+/// Waits until a condition has this status and this reason; returns its message.
 pub(crate) async fn await_condition_of(
     cluster: &Cluster,
     name: &str,
@@ -64,7 +64,7 @@ pub(crate) async fn await_replicas(
     Ok(())
 }
 
-/// The requests of Almanac so far to scale a target, in the order of the audit log.
+/// The requests of Almanac to scale a target, in the order of the audit log.
 pub(crate) async fn scalings(cluster: &Cluster, name: &str) -> Result<Vec<AuditedRequest>> {
     let mut writes = cluster.target_writes().await?;
     writes.retain(|write| write.name == name && write.subresource == "scale");

@@ -1,5 +1,5 @@
-//! Without a Prometheus, every kind of target with a scale is scaled exactly at the boundary: with the permissions of
-//! the manifests, by the schedule of the published design.
+//! Without a Prometheus, every kind of target with a scale is scaled exactly at the boundary. The controllers have the
+//! permissions of the manifests, and follow the schedule of the published design.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
 /// Monday, nine o'clock in Los Angeles: the end of the weekend.
 const BOUNDARY: &str = "2026-11-30T17:00:00Z";
 const LATER: &str = "2026-11-30T17:05:00Z";
-/// The number of the weekend, and that of the working day.
+/// The numbers of the weekend and of the working day.
 const WEEKEND: u32 = 1;
 const WORKING_DAY: u32 = 3;
 /// The documented limit, and an allowance for a busy machine.
@@ -42,13 +42,13 @@ const TARGETS: [(&str, Kind, [&str; 2]); 4] = [
     ("machines", MACHINES, ["cluster.x-k8s.io/v1beta1", "MachineDeployment"]),
 ];
 
-/// Kinds that the manifests do not speak of, each with its scope.
+/// Kinds that the manifests do not list, each with its scope.
 const KINDS: [([&str; 3], &str); 2] = [
     (["cluster.x-k8s.io", "v1beta1", "MachineDeployment"], "Namespaced"),
     (["example.org", "v1", "Fleet"], "Cluster"),
 ];
 
-/// Grants the permissions that the page about the controllers lists for custom kinds, for the two of this test.
+/// Grants the permissions that the page about the controllers lists for custom kinds, for the two kinds of this test.
 async fn grant(test: &OwnTest, cluster: &Cluster) -> Result<ServiceAccountAccess> {
     cluster.kubectl(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
     let page = fs::read_to_string(format!("{ROOT}/docs/controller.md"))?;
@@ -95,7 +95,7 @@ fn a_boundary_scales_every_kind_with_a_scale_once_within_a_second() -> TestResul
         let access = grant(test, cluster).await?;
         make_targets(cluster).await?;
         let before = BOUNDARY.parse::<Timestamp>()? - head_start();
-        // A period is longer than the slack: an autoscaler that evaluates only once in a period is late.
+        // The period is longer than the slack: an autoscaler that evaluates only once in a period is late.
         let period = ["--query-period=60s"];
         let controller = Controller::start(&access.kubeconfig(), &before.to_string(), &period)?;
         nothing_happens_before(cluster, &controller).await?;
@@ -135,7 +135,7 @@ async fn nothing_happens_before(cluster: &Cluster, controller: &Controller) -> T
     controller.ensure_before(BOUNDARY)
 }
 
-/// According to the instant of the response in the audit log.
+/// Uses the instant of the response in the audit log.
 async fn everything_was_on_time(cluster: &Cluster, controller: &Controller) -> TestResult {
     let boundary: Timestamp = BOUNDARY.parse()?;
     for (name, ..) in TARGETS {

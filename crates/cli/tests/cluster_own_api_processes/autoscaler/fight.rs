@@ -1,5 +1,5 @@
-//! Another field manager sets the replicas as well. It is detected and reported, and Almanac sets them again at most
-//! once in every query period. A test against a tool that never stops shows that the interval soon grows.
+//! Another field manager also sets the replicas. Almanac detects and reports the contention, and sets the replicas
+//! again at most once in every query period. A test against a tool that never stops shows that the interval soon grows.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,10 +19,10 @@ const PERIOD: SignedDuration = SignedDuration::from_secs(2);
 /// The audit log has the time of the response, and the controller the time of the request. They differ on a busy
 /// machine.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
-/// The number of writes of Almanac to observe; later, it pauses for minutes.
+/// The number of observed writes of Almanac. Later writes are minutes apart.
 const WRITES: usize = 3;
 
-/// Insists on three replicas, as fast as it can.
+/// Sets three replicas, again and again, without delay.
 async fn insist(cluster: &Cluster, is_over: &AtomicBool) -> TestResult {
     while !is_over.load(Ordering::SeqCst) {
         cluster.kubectl(&["scale", "deployment", "shop", "--replicas=3"]).await?;
@@ -42,7 +42,7 @@ async fn await_writes(cluster: &Cluster, name: &str, count: usize) -> Result<Vec
     .await
 }
 
-/// Never two of them within a period.
+/// Checks that no two writes are within a period.
 fn ensure_a_period_apart(instants: &[Timestamp]) -> TestResult {
     for pair in instants.windows(2) {
         let apart = pair[1].duration_since(pair[0]);
@@ -102,7 +102,7 @@ async fn await_undone(cluster: &Cluster) -> TestResult {
     cluster.await_event(cluster.home(), "shop", &event).await
 }
 
-/// Each of them has its number for a while, and never more often than once in a period.
+/// Each autoscaler sets its number for a while, and at most once in a period.
 async fn two_autoscalers_of_one_target_are_reported(cluster: &Cluster) -> TestResult {
     autoscale(cluster, "rivals", (2, &scheduled(cluster, "hours")), &Value::Null).await?;
     let rivals = target("apps/v1", "Deployment", "rivals");
@@ -115,7 +115,7 @@ async fn two_autoscalers_of_one_target_are_reported(cluster: &Cluster) -> TestRe
     }
     let writes = await_writes(cluster, "rivals", 2 * WRITES).await?;
     let instants = instants(&writes)?;
-    // Every other one is of the same autoscaler.
+    // The autoscalers alternate, so every second write belongs to the same autoscaler.
     for turn in [0, 1] {
         let of_one: Vec<_> = instants.iter().copied().skip(turn).step_by(2).collect();
         ensure_a_period_apart(&of_one)?;

@@ -1,4 +1,4 @@
-//! The replicas of many targets over time: as a watch saw them, and as a forecast computes them.
+//! The replicas of many targets over time, from a watch and from a forecast.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) type Histories = BTreeMap<String, Vec<u32>>;
 /// Changes of the replicas of a target, each with its instant.
 pub(crate) type Changes = Vec<(Timestamp, u32)>;
 
-/// Writes down all Deployments of a namespace as they change.
+/// Records all Deployments of a namespace when they change.
 pub(crate) struct Observer {
     watching: Program,
 }
@@ -35,7 +35,7 @@ impl Observer {
         Ok(Self { watching })
     }
 
-    /// The values seen so far; an unchanged number is there once.
+    /// The observed values, without repetitions.
     pub(crate) fn histories(&self) -> Result<Histories> {
         let mut histories = Histories::new();
         for line in self.watching.log()?.lines() {
@@ -51,7 +51,7 @@ impl Observer {
     }
 }
 
-/// The changes that a forecast of these objects has in the five minutes after an instant.
+/// The changes in the forecast of these objects in the five minutes after an instant.
 pub(crate) fn forecast(
     folder: &Path,
     objects: &[Value],
@@ -72,7 +72,7 @@ pub(crate) fn forecast(
         }
         let name = series["target"]["name"].as_str().context("no name")?.to_owned();
         let segments = series["segments"].as_array().context("no segments")?;
-        // The first one is how it begins.
+        // The first segment is the initial state.
         let changes: Result<Changes> = segments.iter().skip(1).map(change).collect();
         all.insert(name, changes?);
     }

@@ -24,12 +24,12 @@ const REPLICAS: u32 = 7;
 const PERIOD: u64 = 10;
 /// The number of observed periods.
 const PERIODS: usize = 3;
-/// A request is noticed a little later than it was sent, which differs from one to the next. Less than half a period.
+/// The tolerance for the delay between a request and its observation. Less than half a period.
 const JITTER: Duration = Duration::from_secs(4);
-/// The most concurrent creations of objects.
+/// The maximum number of concurrent creations of objects.
 const AT_ONCE: usize = 200;
 
-/// Each of them has a different query, so that their queries can be distinguished.
+/// An autoscaler with a unique query, so that queries can be distinguished.
 fn autoscaler(number: usize, query: &str) -> [Value; 2] {
     let name = format!("shop-{number}");
     let workload = target("apps/v1", "Deployment", &name);
@@ -69,8 +69,8 @@ fn each_of_many_autoscalers_queries_once_a_period_at_spread_instants() -> TestRe
         let controller = cluster.start_at(NOW, &[&address, &query_period]).await?;
         let targets = [controller.program.address()?];
         let prometheus = place.start_honoring_labels(&targets).await?;
-        let seen = format!("{} == {REPLICAS}", scheduled(cluster, "hours"));
-        prometheus.await_sample(&seen, PATIENCE).await?;
+        let query = format!("{} == {REPLICAS}", scheduled(cluster, "hours"));
+        prometheus.await_sample(&query, PATIENCE).await?;
         let before = controller.program.resident_memory()?;
         make_all(cluster, count).await?;
         let created_at = Instant::now();
@@ -105,7 +105,7 @@ fn they_are_spread(requests: &[RecordedRequest], (count, period): (usize, Durati
         by_second[second] += 1;
         by_query.entry(&request.query).or_default().push(request.at);
     }
-    // The last second is not over.
+    // The last second is incomplete.
     by_second.pop();
     eprintln!("queries in each second: {by_second:?}");
     ensure!(by_query.len() == count, "{} of {count} queries were sent", by_query.len());

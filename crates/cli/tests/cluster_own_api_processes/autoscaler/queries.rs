@@ -1,5 +1,5 @@
-//! By the numbers of a real Prometheus: soon after a boundary, and never by an invalid number, with every kind of
-//! failure of Prometheus. It recovers by itself.
+//! Autoscalers with the numbers of a real Prometheus scale soon after a boundary, and never by an invalid number.
+//! Prometheus fails in every way, and the autoscalers recover.
 
 use almanac_harness::{
     Fault, FaultProxy, Injected, InjectedResponse, PATIENCE, Prometheus, PrometheusPlace,
@@ -21,10 +21,10 @@ use crate::controller::{
 use crate::documented::run_section;
 
 const BOUNDARY: &str = "2026-11-30T09:00:00Z";
-/// Prometheus scrapes once in a second.
+/// The scrape interval of Prometheus.
 const SCRAPE_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 const QUERY_PERIOD: SignedDuration = SignedDuration::from_secs(2);
-/// A busy machine may be late.
+/// An allowance for a busy machine.
 const SLACK: SignedDuration = SignedDuration::from_secs(17);
 
 /// The controllers, whose connection to Prometheus can fail on request.
@@ -34,7 +34,7 @@ struct Stage<'a> {
     prometheus: Prometheus,
     way: FaultProxy,
     readings: Readings,
-    /// The replicas that the target has been scaled to so far, in order.
+    /// The replicas to which the target has been scaled, in order.
     scaled_to: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Stage<'a> {
         Ok(Self { cluster, controller, prometheus, way, readings, scaled_to: Vec::new() })
     }
 
-    /// Waits until the target has what the gauge shows, and nothing else has ever been set.
+    /// Waits until the target has the value of the gauge, and checks that no other value was ever set.
     async fn await_scaled(&mut self, replicas: u32) -> TestResult {
         await_replicas(self.cluster, (DEPLOYMENT, NAMESPACE, "tide"), replicas).await?;
         self.scaled_to.push(replicas);
@@ -75,7 +75,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// The connection to Prometheus fails while there is a number to scale to; then it is repaired.
+    /// Breaks the connection to Prometheus while a scaling is due, then repairs the connection.
     async fn fail(&mut self, fault: Fault, message: &str, replicas: u32) -> TestResult {
         let fault: Injected = self.way.inject(fault.always());
         self.readings.publish(&self.prometheus, &[&replicas.to_string()]).await?;
@@ -119,10 +119,10 @@ fn a_boundary_scales_within_a_scrape_and_a_period_and_only_by_a_number() -> Test
     })
 }
 
-/// According to the instant of the response in the audit log.
+/// Uses the instant of the response in the audit log.
 async fn the_boundary_is_followed(stage: &Stage<'_>) -> TestResult {
-    let seen = format!("{} == 2", scheduled(stage.cluster, "hours"));
-    stage.prometheus.await_sample(&seen, PATIENCE).await?;
+    let query = format!("{} == 2", scheduled(stage.cluster, "hours"));
+    stage.prometheus.await_sample(&query, PATIENCE).await?;
     let boundary: Timestamp = BOUNDARY.parse()?;
     stage.controller.ensure_still_before(BOUNDARY)?;
     await_replicas(stage.cluster, (DEPLOYMENT, NAMESPACE, "shop"), 7).await?;

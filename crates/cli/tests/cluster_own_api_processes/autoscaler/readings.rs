@@ -25,13 +25,13 @@ impl Readings {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let body = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let length = body.len();
-                let answer = format!(
+                let response = format!(
                     "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n\
                      Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
                 );
                 tokio::spawn(async move {
                     let _ = stream.read(&mut [0; 4096]).await;
-                    let _ = stream.write_all(answer.as_bytes()).await;
+                    let _ = stream.write_all(response.as_bytes()).await;
                 });
             }
         });
@@ -42,7 +42,7 @@ impl Readings {
         self.address.clone()
     }
 
-    /// From the next scrape on, each of these is a series.
+    /// Exposes a series for each of these values from the next scrape on.
     pub(crate) fn show(&self, values: &[&str]) {
         let line = |(quay, value): (usize, &&str)| format!("tide{{quay=\"{quay}\"}} {value}\n");
         let lines: String = values.iter().enumerate().map(line).collect();
@@ -53,7 +53,7 @@ impl Readings {
     pub(crate) async fn publish(&self, prometheus: &Prometheus, values: &[&str]) -> TestResult {
         self.show(values);
         // NaN equals nothing, not even itself.
-        let seen: Vec<String> = values
+        let queries: Vec<String> = values
             .iter()
             .enumerate()
             .map(|(quay, value)| match *value {
@@ -64,7 +64,7 @@ impl Readings {
         await_condition(&format!("the tide to be {values:?}"), PATIENCE, async || {
             let count = prometheus.count_series("tide").await?;
             let mut holds = count == values.len();
-            for query in &seen {
+            for query in &queries {
                 holds &= prometheus.query(query).await? == Some(1.0);
             }
             Ok(Observation::from_bool(holds, format!("{count} series")))

@@ -1,5 +1,5 @@
-//! Killed and started again, or succeeded by another, in the middle of stabilization windows and of the periods of
-//! policies: every change is one that an uninterrupted run makes too, and none comes sooner.
+//! A process is killed and restarted, or succeeded by another replica, in the middle of stabilization windows and of
+//! the periods of policies. Every change also occurs in an uninterrupted run, and not sooner.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::controller::{
 const BOUNDARY: &str = "2026-11-30T09:00:00Z";
 /// All initial changes of a forecast are over by the boundary.
 const LONG_BEFORE: &str = "2026-11-30T08:59:00Z";
-/// The numbers before the boundary and from then on: one schedule rises, the other one ebbs.
+/// The numbers before the boundary and after the boundary: one schedule rises, the other falls.
 const LOW: u32 = 2;
 const HIGH: u32 = 9;
 /// The limit of each scale-up, in pods.
@@ -65,7 +65,7 @@ fn schedule(name: &str, before: u32, after: u32) -> Value {
     objects::metrics_producer(name, &json!({ "defaultReplicas": before, "behaviors": [hour] }))
 }
 
-/// Makes everything; what becomes of it without any interruption.
+/// Creates all objects; returns the changes of an uninterrupted run.
 async fn prepare(test: &OwnTest, cluster: &Cluster) -> Result<BTreeMap<String, Changes>> {
     let mut all = Vec::new();
     for (name, before, after) in [("rise", LOW, HIGH), ("ebb", HIGH, LOW)] {
@@ -107,16 +107,16 @@ async fn await_end(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// Checks that what was seen are the changes of the forecast, one write each, and none too soon.
+/// Checks that the observed changes equal the changes of the forecast, with one write each and none too soon.
 async fn ensure_as_without_interruption(
     cluster: &Cluster,
-    (expected, seen): (&BTreeMap<String, Changes>, &Histories),
+    (expected, histories): (&BTreeMap<String, Changes>, &Histories),
     controller: &Controller,
 ) -> TestResult {
     for (name, ..) in autoscalers() {
         let expected = expected.get(name).with_context(|| format!("no forecast of {name}"))?;
         ensure!(!expected.is_empty(), "nothing is forecast of {name}");
-        let (first, then) = seen[name].split_first().context("it was there")?;
+        let (first, then) = histories[name].split_first().context("the target has no history")?;
         let values: Vec<u32> = expected.iter().map(|(_, replicas)| *replicas).collect();
         ensure!(then == values, "{name} went from {first} to {then:?}, instead of {values:?}");
         let writes = scalings(cluster, name).await?;
@@ -144,8 +144,8 @@ fn a_killed_process_scales_after_a_restart_as_if_it_had_continued() -> TestResul
         }
         await_end(cluster).await?;
         controller.stop().await?;
-        let seen = observer.histories()?;
-        ensure_as_without_interruption(cluster, (&expected, &seen), &controller).await
+        let histories = observer.histories()?;
+        ensure_as_without_interruption(cluster, (&expected, &histories), &controller).await
     })
 }
 
@@ -165,8 +165,8 @@ fn a_successor_scales_as_if_the_leader_had_continued() -> TestResult {
         first.program.kill()?;
         await_end(cluster).await?;
         second.stop().await?;
-        let seen = observer.histories()?;
-        ensure_as_without_interruption(cluster, (&expected, &seen), &second).await
+        let histories = observer.histories()?;
+        ensure_as_without_interruption(cluster, (&expected, &histories), &second).await
     })
 }
 
@@ -187,10 +187,10 @@ fn scaling_policies_apply_to_a_change_that_a_killed_process_did_not_record() -> 
         controller.program.start_again()?;
         await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "up-steps"), HIGH).await?;
         controller.stop().await?;
-        let written = instants(&scalings(cluster, "up-steps").await?)?;
-        for pair in written.windows(2) {
+        let writes = instants(&scalings(cluster, "up-steps").await?)?;
+        for pair in writes.windows(2) {
             let apart = pair[1].duration_since(pair[0]);
-            ensure!(apart >= STEP_PERIOD - ANSWER, "a step {apart:#} after the last: {written:?}");
+            ensure!(apart >= STEP_PERIOD - ANSWER, "a step {apart:#} after the last: {writes:?}");
         }
         Ok(())
     })

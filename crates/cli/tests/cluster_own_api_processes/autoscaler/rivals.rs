@@ -1,5 +1,5 @@
-//! A rule and an autoscaler of Almanac set one target: both name each other, and the rule reports that its value was
-//! replaced, as it does for another field manager.
+//! A rule and an autoscaler of Almanac set the same target. Both name each other, and the rule reports that its value
+//! was replaced, as for another field manager.
 
 use almanac_harness::TestResult;
 use serde_json::{Value, json};

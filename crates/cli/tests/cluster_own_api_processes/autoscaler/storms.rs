@@ -1,8 +1,8 @@
 //! Many autoscalers on a Prometheus that slows down, freezes, restarts and loses its samples. A target has only
 //! replicas that a sample or a documented default allows. A cron rule of the same process is on time.
 //!
-//! `ALMANAC_STORM` is the number of autoscalers. Each target must go through exactly the values of its query: no value
-//! is left out, and no other value comes in between.
+//! `ALMANAC_STORM` is the number of autoscalers. Each target must have exactly the values of its query, in order. No
+//! value is skipped, and no other value occurs in between.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,17 +26,17 @@ use crate::controller::{
     target,
 };
 
-/// The seconds are chosen so that the first freeze begins shortly before a firing.
+/// The seconds are chosen so that the first freeze starts shortly before a firing.
 const BEFORE: &str = "2026-11-30T08:59:42Z";
 /// The allowed delay of the cron rule. It has no query, so queries that hang for 8 s do not delay it.
 const LATE: SignedDuration = SignedDuration::from_secs(6);
 /// The delay of the responses of a slow Prometheus.
 const DELAY: Duration = Duration::from_secs(2);
-/// The time until a step has reached all autoscalers. A query that has timed out is paused for at most a minute.
+/// The time limit of a step for all autoscalers. After a timeout, the backoff of a query is at most a minute.
 const PATIENCE: Duration = Duration::from_mins(4);
-/// The gauge at the beginning. All targets have one replica.
+/// The initial value of the gauge. All targets have one replica.
 const FIRST: u32 = 3;
-/// The second metric of an autoscaler with a default is at least this.
+/// The minimum of the second metric of an autoscaler with a default.
 const FLOOR: u32 = 2;
 /// The number of objects in one request.
 const AT_ONCE: usize = 200;
@@ -52,14 +52,14 @@ fn rounds() -> u32 {
     if count() > 100 { 3 } else { 1 }
 }
 
-/// An autoscaler by its metrics.
+/// The kinds of autoscalers, by their metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// A query with the value of the gauge.
     Plain,
-    /// The same query in an aggregation. It also has no sample without the gauge.
+    /// The same query in an aggregation. Without the gauge, the aggregation also has no sample.
     Aggregated,
-    /// A query with the default 0 and a floor: the floor applies when the gauge is gone.
+    /// A query with the default 0 and a floor: the floor applies while the gauge is absent.
     Default,
     /// An autoscaler that never scales down.
     OnlyUp,
@@ -75,7 +75,7 @@ impl Shape {
         SHAPES[number % SHAPES.len()]
     }
 
-    /// Each query differs from all others.
+    /// A query that differs from all other queries.
     fn autoscaler(self, number: usize) -> Value {
         let name = format!("shop-{number}");
         let unlike = |query: &str| format!("{query} + {number} - {number}");
@@ -103,7 +103,7 @@ impl Shape {
         object
     }
 
-    /// The replicas after the gauge has changed; `None` for a missing gauge.
+    /// The replicas after a change of the gauge; `None` for a missing gauge.
     fn next(self, before: u32, gauge: Option<u32>) -> u32 {
         match (self, gauge) {
             (Self::Default, None) => FLOOR,
@@ -115,7 +115,7 @@ impl Shape {
     }
 }
 
-/// The resources of the process.
+/// The resources that the process uses.
 #[derive(Clone, Copy, Debug)]
 struct Usage {
     megabytes: f64,
@@ -132,7 +132,7 @@ impl Usage {
         })
     }
 
-    /// Whether it is no more than it was, apart from connections that are kept for a while and freed memory.
+    /// Whether the process uses no more resources than before, apart from idle connections and freed memory.
     fn is_level(self, before: Self) -> bool {
         self.megabytes <= before.megabytes * 1.25 + 10.0
             && self.descriptors <= before.descriptors + 8.0
@@ -140,7 +140,7 @@ impl Usage {
     }
 }
 
-/// A metric of the process; 0 before there is one.
+/// A metric of the process; 0 if absent.
 async fn figure(controller: &Controller, metric: &str) -> Result<f64> {
     let lines = controller.scrape(metric).await?;
     let Some(line) = lines.first() else { return Ok(0.0) };
@@ -152,10 +152,10 @@ struct Storm<'a> {
     cluster: &'a Cluster,
     controller: Controller,
     prometheus: Prometheus,
-    /// Between the process and Prometheus.
+    /// The proxy between the process and Prometheus.
     way: FaultProxy,
     readings: Readings,
-    /// The replicas of each target so far.
+    /// The observed replicas of each target.
     expected: Vec<Vec<u32>>,
     latest: SignedDuration,
 }
@@ -169,7 +169,7 @@ impl<'a> Storm<'a> {
         let prometheus = place.start_honoring_labels(&[readings.address()]).await?;
         readings.publish(&prometheus, &[&FIRST.to_string()]).await?;
         create_all(cluster).await?;
-        // With many autoscalers, a shorter period would be a test of the machine.
+        // With many autoscalers, a shorter period would test the machine.
         let period = if count() > 100 { "--query-period=10s" } else { "--query-period=2s" };
         let controller =
             cluster.start_at(BEFORE, &[&address, period, "--leader-elect=false"]).await?;
@@ -209,7 +209,7 @@ impl<'a> Storm<'a> {
         .await
     }
 
-    /// Waits until every autoscaler that has no default reports why it has no number.
+    /// Waits until every autoscaler without a default reports the reason for its missing number.
     async fn await_reported(&self, why: &str) -> TestResult {
         await_condition(&format!("all autoscalers to report {why:?}"), PATIENCE, async || {
             let all = self.cluster.list(AUTOSCALER, NAMESPACE).await?;
@@ -236,8 +236,8 @@ impl<'a> Storm<'a> {
         Ok(())
     }
 
-    /// Prometheus hangs until queries have timed out and the cron rule has fired, on time. The gauge changes in
-    /// between.
+    /// Prometheus hangs until queries have timed out and the cron rule has fired, on time. The gauge changes during the
+    /// hang.
     async fn freeze(&mut self, gauge: u32) -> TestResult {
         let timeouts = "almanac_prometheus_queries_total{result=\"timeout\"}";
         let before = figure(&self.controller, timeouts).await?;
@@ -257,7 +257,7 @@ impl<'a> Storm<'a> {
             Ok(Observation::from_bool(late.is_some(), policy["status"].to_string()))
         })
         .await?;
-        let late = late.context("it has fired")?;
+        let late = late.context("the rule has not fired")?;
         ensure!(late < LATE, "the cron rule fired {late:#} late while queries hung");
         self.latest = self.latest.max(late);
         self.prometheus.resume()
@@ -278,7 +278,7 @@ impl<'a> Storm<'a> {
         self.show(Some(up - 10));
         self.await_followed().await?;
 
-        // Without samples and without a gauge, nothing is known. That is not 0.
+        // Without samples and without a gauge, the value is unknown, not 0.
         self.prometheus.kill()?;
         self.prometheus.lose_data()?;
         self.show(None);
@@ -290,7 +290,7 @@ impl<'a> Storm<'a> {
     }
 }
 
-/// The delay of the first firing after an instant, if there is one.
+/// The delay of the first firing after an instant; `None` without a firing.
 fn first_firing_after(policy: &Value, instant: Timestamp) -> Result<Option<SignedDuration>> {
     let mut earliest: Option<(Timestamp, SignedDuration)> = None;
     let histories = policy["status"]["executionHistories"].as_array();
@@ -341,11 +341,11 @@ async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {
     })
     .await?;
     storm.controller.stop().await?;
-    let seen = observer.histories()?;
+    let histories = observer.histories()?;
     for (number, expected) in storm.expected.iter().enumerate() {
         let name = format!("shop-{number}");
-        let history = seen.get(&name).with_context(|| format!("{name} was not seen"))?;
-        // The first query may be answered before the watch begins.
+        let history = histories.get(&name).with_context(|| format!("{name} has no history"))?;
+        // The first query may get a response before the watch starts.
         let is_so = history == expected || history[..] == expected[1..];
         ensure!(is_so, "{name} {:?}: {history:?}, not {expected:?}", Shape::from_number(number));
     }

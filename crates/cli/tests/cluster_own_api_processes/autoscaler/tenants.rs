@@ -1,4 +1,4 @@
-//! Autoscalers of three namespaces whose queries hang: an autoscaler of a fourth one follows within two periods.
+//! Autoscalers of three namespaces whose queries hang: an autoscaler in a fourth namespace follows within two periods.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ use crate::controller::{Cluster, DEPLOYMENT, on_cluster, target};
 
 const NOW: &str = "2026-11-30T09:10:00Z";
 const NOISY: [&str; 3] = ["noisy-a", "noisy-b", "noisy-c"];
-/// In each of these namespaces: together they could take up all permits.
+/// The number of autoscalers in each of these namespaces: enough to use all permits.
 const HANGING: usize = 20;
-/// A permit is held for 8 s at most, so a query starts within two periods of the one before.
+/// A query keeps its permit for at most 8 s, so a query starts within two periods of the previous query.
 const PERIOD: Duration = Duration::from_secs(10);
 /// The measured queries of the healthy autoscaler.
 const QUERIES: usize = 4;

@@ -1,6 +1,6 @@
 //! The controllers, the agent and the webhook with only the Roles of `deploy/namespaced`. They reconcile and check
-//! everything in the listed namespaces. No request is about another one, none is refused, and every permission is
-//! used.
+//! everything in the listed namespaces. No request is about another namespace, the API server refuses none, and every
+//! permission is used.
 
 mod agent;
 mod webhook;
@@ -15,19 +15,19 @@ use crate::manifests::arguments_of;
 /// The page with the commands to apply the manifests, which this test runs.
 const PAGE: &str = "docs/some-namespaces.md";
 
-/// The namespaces that the manifests list, in addition to the one with everything, and one that is listed only after
-/// a restart.
+/// The namespaces that the manifests list, in addition to Almanac's namespace, and a namespace that is listed only
+/// after a restart.
 const SHOP: &str = "shop";
 const WAREHOUSE: &str = "warehouse";
 const SEA: &str = "sea";
 
-/// A Deployment and a policy that scales it, and policies of both families that name a target, for targets that only
-/// another namespace has. Their field `namespace` is one that the API server drops.
+/// A Deployment and a policy that scales the Deployment, and policies of both families that name a target. Their
+/// targets exist only in another namespace. The API server drops their field `namespace`.
 ///
-/// The other families can't name one. A `MetricsProducer` changes nothing, and a `ScalableNodeGroup` is its own target.
-/// A placement selects from the clusters that are bound to its namespace (`main.rs`), and a `ResourcePolicy` pods of
-/// its namespace by labels (`cluster_own_processes/extender/scheduling.rs`). The `ConfigMap` of the agent selects pods
-/// by labels in all listed namespaces, so it is read in a single namespace.
+/// The other families can't name a target. A `MetricsProducer` changes nothing, and a `ScalableNodeGroup` is its own
+/// target. A placement selects from the clusters that are bound to its namespace (`main.rs`), and a `ResourcePolicy`
+/// pods of its namespace by labels (`cluster_own_processes/extender/scheduling.rs`). The `ConfigMap` of the agent
+/// selects pods by labels in all listed namespaces, so the agent reads the `ConfigMap` in a single namespace.
 async fn create_in(kubectl: &Kubectl, namespace: &str) -> TestResult {
     let setting = json!({"targetReplicas": 4});
     let mut reaching = cron("store", "apps/v1", "StatefulSet", &setting);
@@ -72,8 +72,8 @@ async fn await_not_found(kubectl: &Kubectl, (kind, name): (&str, &str)) -> TestR
     .await
 }
 
-/// No request of an account so far was refused, and each was about one of these namespaces, but for its own lease, and
-/// for which kinds there are.
+/// Checks that no request of an account was refused. Each request must be about one of these namespaces, about the
+/// account's Lease, or about the served kinds.
 async fn requests_within(
     test: &OwnTest,
     account: &str,
@@ -88,8 +88,9 @@ async fn requests_within(
     Ok(all)
 }
 
-/// All requests of an account were within these namespaces, and used exactly the permissions of these Roles.
-async fn uses_what_it_may(
+/// Checks that all requests of an account were within these namespaces, and used exactly the permissions of these
+/// Roles.
+async fn uses_only_its_permissions(
     (test, kubectl): (&OwnTest, &Kubectl),
     account: &str,
     listed: &[&str],
@@ -109,7 +110,10 @@ async fn stop(program: Program) -> TestResult {
     Ok(())
 }
 
-async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn the_controllers_reconcile_the_listed_namespaces(
+    test: &OwnTest,
+    kubectl: &Kubectl,
+) -> TestResult {
     run_section(test, kubectl, (PAGE, "Install it")).await?;
     grant(kubectl, HARBOR).await?;
     create_everything(kubectl).await?;
@@ -134,9 +138,9 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     let untouched = get(kubectl, &["-n", SEA, "cronfederatedhpa", "boat"]).await?;
     ensure!(untouched["status"].is_null(), "{}", untouched["status"]);
     let roles = [(HARBOR, "almanac"), (NAMESPACE, "almanac-lease")];
-    uses_what_it_may((test, kubectl), ACCOUNT, &[HARBOR, SHOP], &roles).await?;
+    uses_only_its_permissions((test, kubectl), ACCOUNT, &[HARBOR, SHOP], &roles).await?;
 
-    // Another list, after a restart: before the boundary, so that it is not too late.
+    // Another list, after a restart: before the boundary, so that the new list takes effect in time.
     grant(kubectl, SEA).await?;
     let listed = arguments(kubectl, &[SHOP, SEA]).await?;
     let controller = start(&listed, &account.kubeconfig(), before)?;
@@ -158,7 +162,7 @@ fn roles_alone_suffice_to_reconcile_only_the_listed_namespaces() -> TestResult {
         for namespace in [SHOP, WAREHOUSE, SEA] {
             kubectl.run(&["create", "namespace", namespace]).await?;
         }
-        the_controllers_carry_out_what_is_listed(test, &kubectl).await?;
+        the_controllers_reconcile_the_listed_namespaces(test, &kubectl).await?;
         agent::sets_the_levels_of_listed_pods(test, &kubectl).await?;
         webhook::checks_what_is_listed(test, &kubectl).await
     })

@@ -1,5 +1,5 @@
 //! The permissions of the manifests for the whole cluster allow a process to watch all namespaces. A process that is
-//! limited to some gets each namespace instead, which these permissions do not allow.
+//! limited to some namespaces gets each namespace instead, which these permissions do not allow.
 
 use super::*;
 use crate::controller::condition;
@@ -39,9 +39,12 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
             let (_, metrics) = controller.get("/metrics").await?;
             let boundary = BOUNDARY.parse::<Timestamp>()?.as_second();
             let line = format!("almanac_cron_oldest_overdue_firing_timestamp_seconds {boundary}");
-            let seen: Vec<_> =
+            let lines: Vec<_> =
                 metrics.lines().filter(|it| it.starts_with("almanac_cron")).collect();
-            Ok(Observation::from_bool(seen.iter().any(|it| it.starts_with(&line)), seen.join("\n")))
+            Ok(Observation::from_bool(
+                lines.iter().any(|it| it.starts_with(&line)),
+                lines.join("\n"),
+            ))
         })
         .await?;
         for name in ["web", "tide"] {

@@ -17,7 +17,7 @@ use crate::faults::replica::{
     AFTER, ALONE, FIRING, Replica, await_all_armed, await_armed, await_carried_out_once, prepare,
 };
 
-/// In time means within this number of seconds, which hanging requests would take several times over.
+/// The maximum delay of a firing in seconds. Hanging requests would take several times as long.
 const IN_TIME: u32 = 10;
 
 #[test]
@@ -125,7 +125,7 @@ fn copy(from: &Path, to: &Path) -> TestResult {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let (entry, to) = (entry?.path(), to);
-        let to = to.join(entry.file_name().context("it has a name")?);
+        let to = to.join(entry.file_name().context("an entry without a name")?);
         if entry.is_dir() {
             copy(&entry, &to)?;
         } else {
@@ -139,7 +139,7 @@ fn copy(from: &Path, to: &Path) -> TestResult {
 fn a_restored_etcd_does_not_hide_edits() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
-        // Nothing is due before it is over.
+        // No rule is due before the attack is over.
         let replica = Replica::start(cluster, SignedDuration::from_secs(3_000), ALONE)?;
         await_armed(cluster, "shop").await?;
         let store = test.plane.folder().join("etcd");
@@ -148,7 +148,7 @@ fn a_restored_etcd_does_not_hide_edits() -> TestResult {
         copy(&store, &backup)?;
         test.plane.restart(Component::Etcd).await?;
         test.plane.await_ready(Component::ApiServer).await?;
-        // So that versions go back a good deal.
+        // Many writes, so that the restored versions are much older.
         for number in 0..20 {
             prepare(cluster, &format!("lost-{number}"), None).await?;
         }
@@ -163,7 +163,9 @@ fn a_restored_etcd_does_not_hide_edits() -> TestResult {
         let rules = json!([{"name": "up", "schedule": "0 10 * * *", "targetReplicas": AFTER}]);
         cluster.patch(CRON, cluster.home(), "shop", &json!({"spec": {"rules": rules}})).await?;
         let is_noticed = |status: &Value| status["nextExecutionTime"] == "2026-11-26T10:00:00Z";
-        cluster.await_status(cluster.home(), "shop", "to be as it was edited", is_noticed).await?;
+        cluster
+            .await_status(cluster.home(), "shop", "to describe the edited policy", is_noticed)
+            .await?;
         replica.controller.program.check_running()
     })
 }

@@ -1,8 +1,8 @@
 //! Faults of the API server or of etcd at each boundary of every family: no boundary is lost, and none is applied
 //! twice.
 //!
-//! `ALMANAC_BOUNDARIES` is the number of minutes. Each has a boundary of a rule, of a schedule, of the autoscaler that
-//! follows it, of a placement and of a level, and one trouble; which comes when depends on the seed.
+//! `ALMANAC_BOUNDARIES` is the number of minutes. Each minute has a fault, and a boundary of a rule, of a schedule, of
+//! the autoscaler that follows the schedule, of a placement and of a level. The seed decides the order of the faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::controller::{
 use crate::placement::stage::{PLACEMENT, await_selected, on_hub};
 
 const NAMESPACE: &str = "default";
-/// The place of the pods.
+/// The node of the pods.
 const LEVELS: &str = "levels";
 /// The first boundary: an even minute.
 const FIRST: &str = "2026-11-26T09:00:00Z";
@@ -47,9 +47,9 @@ enum Trouble {
     EtcdKilled,
     BothKilled,
     EtcdFrozen,
-    /// Old versions are gone from etcd, which is defragmented, and the API server restarts.
+    /// Compacts and defragments etcd, and restarts the API server.
     Compacted,
-    /// Every watch and every list at a version is answered that the version is gone.
+    /// Rejects every watch and every list at a version, since the version has expired.
     VersionsGone,
     WritesFail,
     WritesRefused,
@@ -110,7 +110,7 @@ impl Processes {
 }
 
 impl Trouble {
-    /// Begins it. The caller withdraws the returned faults.
+    /// Injects the fault. The caller withdraws the returned faults.
     async fn begin(self, test: &OwnTest, processes: &Processes) -> Result<Vec<Injected>> {
         let plane = &test.plane;
         match self {
@@ -185,7 +185,7 @@ async fn compact(test: &OwnTest) -> TestResult {
     Ok(())
 }
 
-/// A minute, and whether it is an even one.
+/// A minute, and whether the minute is even.
 fn minute(number: i64) -> Result<(Timestamp, bool)> {
     let at = FIRST.parse::<Timestamp>()? + SignedDuration::from_mins(number);
     Ok((at, number % 2 == 0))
@@ -215,8 +215,8 @@ async fn prepare_scaling(cluster: &Cluster) -> TestResult {
     cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await
 }
 
-/// Creates a placement for each minute, whose score of the first cluster ends in that minute, and a window for pods in
-/// each even minute.
+/// Creates a placement for each minute, and a window for pods in each even minute. In its minute, a placement's score
+/// of the first cluster expires.
 async fn prepare_others(cluster: &Cluster, test_namespace: &TestNamespace) -> TestResult {
     crate::placement::stage::prepare(cluster, &["cluster1", "cluster2"]).await?;
     for name in ["cluster1", "cluster2"] {

@@ -1,7 +1,7 @@
 //! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses.
-//! And the clock is an hour behind, or more than a year ahead.
+//! Other tests have a clock that is an hour behind, or more than a year ahead.
 //!
-//! `ALMANAC_EDITED` is how many policies are edited. The order and the times depend on the seed.
+//! `ALMANAC_EDITED` is the number of edited policies. The order and the times depend on the seed.
 
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ impl Edited {
         Ok(())
     }
 
-    /// Checks the target and the history at the end; the error is the reason that they are wrong.
+    /// Checks the target and the history at the end; the error describes the difference.
     async fn judge(&self, cluster: &Cluster) -> Result<Result<(), String>> {
         let target = cluster.get(DEPLOYMENT, cluster.home(), &self.name).await?;
         let changes = target["metadata"]["generation"].as_u64().context("no generation")? - 1;
@@ -130,7 +130,7 @@ impl Edited {
         let (successes, failures) =
             (executions("successfulExecutions"), executions("failedExecutions"));
         let records = match (self.edit, changes) {
-            // The firing or the edit came first.
+            // Either the firing or the edit was first.
             (Edit::Suspends | Edit::Resumes, 0) => 0,
             _ => 1,
         };
@@ -200,12 +200,12 @@ fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
     })
 }
 
-/// A process whose clock is so far from the time it should show.
+/// A process whose clock differs by this much from the correct time.
 async fn with_clock(cluster: &Cluster, at: Timestamp) -> Result<Controller> {
     let proxy = FaultProxy::start(cluster.client())?;
     let replica = Replica::start_behind(cluster, proxy, at, ALONE)?;
     replica.controller.program.await_ready().await?;
-    // The process has the time to apply and to record what is due by its clock.
+    // The process gets the time to apply and to record all rules that are due by its clock.
     replica.await_leading().await?;
     let Replica { controller, proxy } = replica;
     controller.await_clock(controller.now() + SignedDuration::from_secs(8)).await?;
@@ -215,8 +215,7 @@ async fn with_clock(cluster: &Cluster, at: Timestamp) -> Result<Controller> {
 }
 
 #[test]
-fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_silence_nothing()
--> TestResult {
+fn a_lagging_clock_and_a_clock_far_ahead_neither_repeat_nor_silence_a_firing() -> TestResult {
     in_namespace(async |cluster| {
         let firing: Timestamp = FIRING.parse()?;
         prepare(cluster, "shop", None).await?;
@@ -225,18 +224,21 @@ fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_sil
         await_carried_out_once(cluster, "shop").await?;
         replica.controller.stop().await?;
 
-        // An hour behind: the same minute comes again.
+        // An hour behind: the same minute occurs again.
         with_clock(cluster, firing - SignedDuration::from_secs(4)).await?;
         await_carried_out_once(cluster, "shop").await?;
         // More than a year ahead: all firings in between are missed, and recorded at most three times.
         with_clock(cluster, firing + SignedDuration::from_hours(400 * 24 + 1)).await?;
         let policy = cluster.get(CRON, cluster.home(), "shop").await?;
         let target = cluster.get(DEPLOYMENT, cluster.home(), "shop").await?;
-        ensure!(target["metadata"]["generation"] == 2, "it was scaled for a time that was not");
+        ensure!(
+            target["metadata"]["generation"] == 2,
+            "the target was scaled for a skipped firing"
+        );
         let failures = policy["status"]["executionHistories"][0]["failedExecutions"].as_array();
         ensure!(failures.map_or(0, Vec::len) <= 3, "{:#}", policy["status"]);
 
-        // And back: the next day's firing is applied.
+        // The correct time again: the next day's firing is applied.
         let replicas = json!({"spec": {"replicas": BEFORE}});
         cluster.patch(DEPLOYMENT, cluster.home(), "shop", &replicas).await?;
         let next = firing + SignedDuration::from_hours(24);
@@ -245,7 +247,7 @@ fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_sil
         let is_scaled = |it: &Value| it["spec"]["replicas"] == AFTER;
         let shop = (cluster.home(), "shop");
         cluster.await_object(DEPLOYMENT, shop, "to be scaled the next day", is_scaled).await?;
-        ensure!(replica.controller.now() >= next, "it was too early");
+        ensure!(replica.controller.now() >= next, "the clock lags too much");
         replica.controller.stop().await
     })
 }

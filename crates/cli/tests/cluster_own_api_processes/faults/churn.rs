@@ -1,7 +1,7 @@
-//! Policies and targets of all kinds that are created, changed and deleted: the resources of the process stay level.
+//! Policies and targets of all kinds are created, changed and deleted. The resources of the process stay level.
 //!
 //! `ALMANAC_CHURN_SECONDS` is the duration. After twice the warm-up time, memory, descriptors and tasks must not grow
-//! by more than a twentieth; in the end, no state of a deleted object is left.
+//! by more than a twentieth. In the end, the process has no state of deleted objects.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ const LATER: u64 = 10 * A_SECOND;
 const NAMESPACES: u64 = 50;
 /// The time until the memory of the process is mostly level. Events are kept for a minute longer.
 const WARMING_UP: Duration = Duration::from_mins(5);
-/// A figure is the median over this time.
+/// The duration over which a figure is the median.
 const SPAN: Duration = Duration::from_mins(2);
 
 const ALL: &[&str] = &[
@@ -66,7 +66,7 @@ impl Usage {
     }
 }
 
-/// The object of a number: its kind, its namespace, and what it is.
+/// The object with a number: its kind, its namespace, and its content.
 fn object(number: u64) -> (Kind, String, Value) {
     let name = format!("thing-{number}");
     let deployment_target =
@@ -95,7 +95,7 @@ fn object(number: u64) -> (Kind, String, Value) {
     (kind, format!("churn-{}", number / 6 % NAMESPACES), object)
 }
 
-/// The change that a user makes: a label, and what the object is about.
+/// The change that a user makes: a label, and the main field of the object.
 fn change(number: u64) -> Value {
     let spec = match number % 6 {
         0 | 4 => json!({"replicas": 2}),
@@ -107,7 +107,7 @@ fn change(number: u64) -> Value {
     json!({"metadata": {"labels": {"changed": "yes"}}, "spec": spec})
 }
 
-/// Creates one object, changes one and deletes one. After the last one of `until`, only deletes.
+/// Creates an object, changes one, and deletes one. After the object `until`, only deletes.
 async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult {
     if until.is_none() {
         let (kind, namespace, object) = object(number);
@@ -125,7 +125,8 @@ async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult 
         let (kind, namespace, _) = object(number);
         cluster.delete(kind, &namespace, &name(number)).await?;
     }
-    // There is no other garbage collector here. A decision may appear just after its placement is gone.
+    // Without a garbage collector, the test deletes decisions. A decision may appear just after its placement is
+    // deleted.
     if let Some(number) = number.checked_sub(3 * LATER).filter(|it| it % 6 == 5) {
         let (_, namespace, _) = object(number);
         let decision = format!("{}-decision-1", name(number));
@@ -142,13 +143,13 @@ fn median(usages: &[&Usage], index: usize) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
-/// Checks that no figure has grown since it was warm.
+/// Checks that no figure has grown since the end of the warm-up.
 fn ensure_level(taken: &[Usage], begun: Instant) -> TestResult {
     let ended = taken.last().context("nothing was measured")?.at;
     let within = |from: Instant| -> Vec<&Usage> {
         taken.iter().filter(|it| it.at >= from && it.at < from + SPAN).collect()
     };
-    let from = ended.checked_sub(SPAN).context("it was too short")?;
+    let from = ended.checked_sub(SPAN).context("the test was too short")?;
     let (warm, last) = (within(begun + WARMING_UP), within(from));
     for (of, what) in ["MB", "descriptors", "tasks"].into_iter().enumerate() {
         let (before, after) = (median(&warm, of), median(&last, of));
@@ -159,7 +160,7 @@ fn ensure_level(taken: &[Usage], begun: Instant) -> TestResult {
 }
 
 #[test]
-fn created_changed_and_deleted_objects_leave_nothing_behind() -> TestResult {
+fn no_state_of_deleted_objects_remains() -> TestResult {
     harness::lasting(lasting());
     on_hub(async |_, cluster| {
         for number in 0..NAMESPACES {
@@ -193,7 +194,7 @@ fn created_changed_and_deleted_objects_leave_nothing_behind() -> TestResult {
             ensure_level(&taken, begun)?;
         }
 
-        // Nothing is left of them: no status is waited for, no number is published, and as few tasks as at first.
+        // No state remains: no status is queued, no number is published, and the number of tasks is as at first.
         await_condition("no state to be left", PATIENCE, async || {
             let armed = controller.scrape("almanac_cron_rules_armed ").await?;
             let published = controller.scrape("karpenter_scheduled_capacity").await?;
@@ -206,8 +207,9 @@ fn created_changed_and_deleted_objects_leave_nothing_behind() -> TestResult {
                 && groups.is_empty()
                 && descriptors <= idle_descriptors + 8.0
                 && tasks <= idle_tasks + 16.0;
-            let seen = (armed, published, groups, descriptors, idle_descriptors, tasks, idle_tasks);
-            Ok(Observation::from_bool(is_clean, format!("{seen:?}")))
+            let figures =
+                (armed, published, groups, descriptors, idle_descriptors, tasks, idle_tasks);
+            Ok(Observation::from_bool(is_clean, format!("{figures:?}")))
         })
         .await?;
         controller.stop().await

@@ -1,4 +1,5 @@
-//! Many rules at one minute: the audit log has one write of each target, one status of each policy, and no other write.
+//! Many rules fire in the same minute. The audit log has one write of each target, one status of each policy, and no
+//! other write.
 //!
 //! `ALMANAC_CROWD` is the number of policies.
 
@@ -42,7 +43,7 @@ fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
         for name in &names {
             prepare(cluster, name, None).await?;
         }
-        // Long enough before the firing that all are armed by then.
+        // All rules are armed before the firing.
         let arming = SignedDuration::from_secs(i64::try_from(names.len() / 40)?);
         let before = head_start() * 2 + arming;
         let replica = Replica::start(cluster, before, ALONE)?;

@@ -1,5 +1,5 @@
-//! Malicious pods that can reach the metrics of the process. It keeps running within the memory of the manifests, and
-//! answers others, for all that they send or do not send.
+//! Malicious pods that can reach the metrics of the process. The process keeps running within the memory limit of the
+//! manifests, and responds to other clients.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,11 +15,11 @@ use crate::faults::replica::{
     ALONE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
 };
 
-/// The number of clients with an address of their own each, and of connections of each, which are kept as long as the
-/// process allows.
+/// The number of clients, each with its own address, and the number of connections of each client. Clients keep their
+/// connections as long as the process allows.
 const HOSTILE_CLIENTS: u8 = 16;
 const CONNECTIONS: usize = 128;
-/// The beginning of a request that never ends.
+/// The start of a request that never ends.
 const HEADER: usize = 400 * 1024;
 
 async fn connect(address: SocketAddr, client: u8) -> Result<TcpStream> {
@@ -28,7 +28,7 @@ async fn connect(address: SocketAddr, client: u8) -> Result<TcpStream> {
     Ok(socket.connect(address).await?)
 }
 
-/// A client that keeps opening connections: every other one is silent, the rest send headers without an end.
+/// A client that keeps opening connections. Half of the connections are silent, the others send headers without an end.
 async fn besiege(address: SocketAddr, client: u8) {
     let header = format!("GET /metrics HTTP/1.1\r\nx: {}", "x".repeat(HEADER));
     let mut held = VecDeque::new();
@@ -61,7 +61,7 @@ fn an_attack_on_the_listener_delays_no_firing() -> TestResult {
         }
         await_record(cluster, "shop").await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
-        await_condition("a probe to be answered during the siege", PATIENCE, async || {
+        await_condition("a response to a probe during the siege", PATIENCE, async || {
             Ok(match program.get("/healthz").await {
                 Ok((status, body)) => Observation::from_bool(status == 200, body),
                 Err(error) => Observation::NotYet(format!("{error:#}")),

@@ -1,5 +1,5 @@
-//! Autoscalers of one tenant with queries as deep as the API server admits, and with the largest and most patterns.
-//! The process stays within the memory of the manifests, and reconciles the policies of others.
+//! Autoscalers of one tenant with queries as deep as the API server admits, and with the largest and most patterns. The
+//! process stays within the memory limit of the manifests, and reconciles the policies of others.
 
 use almanac_fixtures::objects;
 use almanac_harness::TestResult;
@@ -13,14 +13,14 @@ use crate::faults::replica::{
     ALONE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
 };
 
-/// As long as the schema allows.
+/// The maximum length of a query in the schema.
 const LENGTH: usize = 4_096;
-/// As many metrics as it allows.
+/// The maximum number of metrics in the schema.
 const METRICS: usize = 32;
 /// The number of objects of each kind.
 const OBJECTS: usize = 4;
 
-/// A text repeated as often as it fits, between `before` and `after`.
+/// A string between `before` and `after`, repeated up to the maximum length.
 fn repeated(before: &str, one: impl Fn(usize) -> String, after: &str) -> String {
     let mut text = before.to_owned();
     for number in 0.. {
@@ -33,7 +33,7 @@ fn repeated(before: &str, one: impl Fn(usize) -> String, after: &str) -> String 
     text + after
 }
 
-/// A sort of queries, each of which one process could not take, with words of why they are refused.
+/// A kind of queries that a process must refuse, and a part of the message.
 struct Sort {
     name: &'static str,
     refusal: &'static str,
@@ -69,7 +69,7 @@ const SORTS: [Sort; 6] = [
             repeated(SELECTED, |it| format!(",name!~\"\\\\pL+{it}\\\\PL+{unique}\""), "})")
         },
     },
-    // The first takes everything; the others query a large one again and again.
+    // The first query matches everything; the others repeat a large query.
     Sort {
         name: "reused",
         refusal: "regular expressions",
@@ -112,7 +112,7 @@ async fn create_autoscaler(
     cluster.create(AUTOSCALER, namespace, &autoscaler).await
 }
 
-/// Each of them is unusable, and reports it in few words.
+/// Checks that each autoscaler is unusable, and reports that in a short message.
 async fn await_refused(cluster: &Cluster) -> TestResult {
     for Sort { name, refusal, .. } in &SORTS {
         for object in 0..OBJECTS {
@@ -129,7 +129,7 @@ async fn await_refused(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn hostile_queries_of_one_tenant_take_no_memory_and_delay_no_other() -> TestResult {
+fn hostile_queries_of_one_tenant_use_no_memory_and_delay_no_other() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace("hostile").await?;
         create_hostile(cluster).await?;
@@ -152,7 +152,7 @@ fn hostile_queries_of_one_tenant_take_no_memory_and_delay_no_other() -> TestResu
     })
 }
 
-/// No character of YAML, in which the API server reads what is applied.
+/// A character that YAML does not allow, since the API server parses the applied objects as YAML.
 const NOT_IN_YAML: [char; 4] = ['\u{7f}', '\u{96}', '\u{9b}', '\u{fffe}'];
 
 #[test]

@@ -1,5 +1,5 @@
-//! With less memory than in the manifests, and any objects that users have created in a namespace, it starts, takes
-//! over, and applies all rules.
+//! With less memory than in the manifests, and any objects that users have created in a namespace, the process starts,
+//! acquires leadership, and applies all rules.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use crate::controller::{
 };
 use crate::faults::replica::{FIRING, NAMESPACE};
 
-/// Hundreds of objects are created, and all their statuses are written more than once.
+/// The time limit to create hundreds of objects, and to write all their statuses several times.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// The most concurrent creations of objects.
+/// The maximum number of concurrent creations of objects.
 const AT_ONCE: usize = 16;
-/// The instants at which rules fire lie so far apart.
+/// The interval between the firings of the rules.
 const MINUTES: i64 = 5;
 
-/// A run with three quarters of the memory in the manifests: the rest is for what differs from one
-/// machine to another.
+/// A run with three quarters of the memory in the manifests. The last quarter is a margin for differences between
+/// machines.
 fn start(cluster: &Cluster, instant: Timestamp, identity: &str) -> Result<Controller> {
     let memory = memory_in_the_manifests()? / 4 * 3;
     let further = ["--identity", identity];
@@ -57,7 +57,7 @@ async fn create_all(
     stream::iter(creations).buffer_unordered(AT_ONCE).try_for_each(async |()| Ok(())).await
 }
 
-/// Waits until every target has what the n-th rule sets.
+/// Waits until every target has the value that the n-th rule sets.
 async fn await_all_set(
     cluster: &Cluster,
     by: &Controller,
@@ -74,10 +74,10 @@ async fn await_all_set(
     .await
 }
 
-/// The policies of each test.
+/// The numbers of policies in the tests.
 const POLICIES: &str = "ALMANAC_LARGE_POLICIES";
 
-/// The end of the leader.
+/// The failure of the leader.
 enum Ends {
     Killed,
     InOrder,
@@ -112,7 +112,7 @@ async fn survives(
     })
     .await?;
     check(&first, "after a start")?;
-    // Its clock is ahead, so that the second rule is due when it leads.
+    // The clock of the successor is ahead, so that the second rule is due when it becomes the leader.
     let later = first.now() + SignedDuration::from_mins(MINUTES);
     let second = start(cluster, later, "second")?;
     second.program.await_ready().await?;

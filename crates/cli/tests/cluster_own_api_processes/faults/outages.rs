@@ -1,4 +1,4 @@
-//! The API server or etcd is down for a while, or connections are cut.
+//! The API server or etcd is unavailable for a while, or connections break.
 
 use almanac_harness::{Component, TestResult};
 use anyhow::ensure;
@@ -13,7 +13,7 @@ use crate::faults::replica::{
 };
 
 /// The day after, for rules created after the firing.
-async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
+async fn await_observed(cluster: &Cluster, name: &str) -> TestResult {
     let is_known = |status: &serde_json::Value| status["nextExecutionTime"].is_string();
     cluster.await_status(cluster.home(), name, "to be known", is_known).await?;
     Ok(())
@@ -33,11 +33,11 @@ fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
         test.plane.restart(Component::ApiServer).await?;
         await_changed_and_recorded_once(cluster, "shop").await?;
 
-        // And once more while nothing is due.
+        // Another outage while nothing is due.
         test.plane.kill(Component::ApiServer)?;
         test.plane.restart(Component::ApiServer).await?;
         prepare(cluster, "next", None).await?;
-        await_known(cluster, "next").await?;
+        await_observed(cluster, "next").await?;
         await_changed_and_recorded_once(cluster, "shop").await?;
         replica.controller.program.check_running()
     })
@@ -62,7 +62,7 @@ fn an_etcd_stopped_during_a_firing_loses_only_the_lease() -> TestResult {
     })
 }
 
-/// The changes of objects while no watch reports them.
+/// Changes objects while no watch reports changes.
 async fn change_everything(cluster: &Cluster) -> TestResult {
     let other = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": 7}]);
     cluster.patch(CRON, cluster.home(), "edited", &json!({"spec": {"rules": other}})).await?;
@@ -95,11 +95,11 @@ fn changes_during_cut_connections_are_applied() -> TestResult {
             await_carried_out_once(cluster, name).await?;
         }
         await_record(cluster, "edited").await?;
-        ensure!(replicas(cluster, "edited").await? == 7, "it fired as it was before");
+        ensure!(replicas(cluster, "edited").await? == 7, "the rule fired with its earlier value");
         await_record(cluster, "scaled").await?;
-        ensure!(replica.scalings("scaled").is_empty(), "it was so already");
+        ensure!(replica.scalings("scaled").is_empty(), "the target already had this value");
         ensure!(replica.scalings("deleted").is_empty(), "a deleted policy has fired");
-        ensure!(replicas(cluster, "deleted").await? == u64::from(BEFORE), "it was scaled");
+        ensure!(replicas(cluster, "deleted").await? == u64::from(BEFORE), "the target was scaled");
         Ok(())
     })
 }

@@ -1,5 +1,5 @@
-//! A leader that is paused, and resumes long after another one has taken over; and one that has not yet
-//! detected the loss of its Lease.
+//! A paused leader resumes long after another replica has acquired leadership. Another leader has not yet detected the
+//! loss of its Lease.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition};
@@ -58,12 +58,12 @@ fn a_leader_paused_during_a_firing_returns_as_a_standby_and_writes_nothing() -> 
     })
 }
 
-/// Whether these are a single request, which the API server has refused for being stale.
+/// Whether the requests are a single request that the API server has rejected as stale.
 fn is_one_conflict(sent: &[RecordedRequest]) -> bool {
     matches!(sent, [only] if only.api_server_status == Some(409))
 }
 
-/// A firing whose write is in flight, one that a user will undo, and one whose record is in flight.
+/// A firing whose write is in flight, a firing that a user will revert, and a firing whose record is in flight.
 const ON_THEIR_WAY: [&str; 3] = ["stale", "touched", "unrecorded"];
 
 #[test]
@@ -93,7 +93,7 @@ fn late_writes_of_a_paused_leader_overwrite_neither_its_successor_nor_a_user() -
         cluster.patch(DEPLOYMENT, cluster.home(), "touched", &by_hand).await?;
         let record = cluster.get(CRON, cluster.home(), "unrecorded").await?;
 
-        // The requests of the one that is paused arrive only now.
+        // The requests of the paused leader arrive only now.
         for fault in &held {
             fault.release();
         }
@@ -141,7 +141,7 @@ fn two_leaders_after_a_deleted_lease_apply_and_record_a_firing_once() -> TestRes
         for fault in &held {
             fault.await_taken(1).await?;
         }
-        // It does not find out, and leads for as long as it may without renewing the lease.
+        // The old leader does not detect the loss, and leads for as long as it may without renewing the Lease.
         let lease = first.proxy.inject(Fault::hang().always().path_contains("/leases"));
         cluster.delete(LEASE, cluster.home(), "almanac").await?;
         let second = first.start_second(cluster, &["--identity", "second"])?;
@@ -161,7 +161,7 @@ fn two_leaders_after_a_deleted_lease_apply_and_record_a_firing_once() -> TestRes
         lease.release();
         await_standby(&first).await?;
         await_holder(cluster, "second").await?;
-        // As long as both lead, each may write its status over the other's. The one that keeps leading writes last.
+        // As long as both lead, each may overwrite the other's status. The replica that stays the leader writes last.
         for name in ["stale", "unrecorded"] {
             await_carried_out_once(cluster, name).await?;
         }

@@ -1,7 +1,7 @@
-//! Nothing is due and nothing changes: nothing is written, and nothing is read but by the watches.
+//! If nothing is due and nothing changes, the process writes nothing, and reads nothing except through watches.
 //!
-//! The one test that must wait for time to pass: `ALMANAC_QUIET_MINUTES`. `ALMANAC_QUIET_OBJECTS` is the number of
-//! objects of each kind.
+//! This is the only test that must wait for time to pass: `ALMANAC_QUIET_MINUTES`. `ALMANAC_QUIET_OBJECTS` is the
+//! number of objects of each kind.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ async fn await_statuses(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// The writes of the program, except for renewals of its Lease.
+/// The writes of the process, except for renewals of its Lease.
 async fn writes(cluster: &Cluster) -> Result<Vec<AuditedRequest>> {
     let mut writes = cluster.writes().await?;
     writes.retain(|write| !write.is_for_lease());
@@ -73,18 +73,18 @@ async fn watch_quiet(cluster: &Cluster, replica: &Replica, seconds: u64) -> Test
         let all = writes(cluster).await?;
         let new = &all[before..];
         let tally = AuditLog::tally(new);
-        ensure!(new.is_empty(), "in second {second} it had written:\n{tally}");
+        ensure!(new.is_empty(), "in second {second} the process wrote:\n{tally}");
     }
     replica.controller.program.check_running()?;
-    // It was running all the time, as its lease shows.
+    // The process ran all the time, as its Lease shows.
     let requests = replica.proxy.requests();
     let renewals = requests.iter().filter(|it| it.is_for_lease()).count();
     ensure!(renewals as u64 >= seconds / 4, "{renewals} renewals in {seconds} seconds");
     Ok(())
 }
 
-/// Neither a policy nor a target is read. Other requests check for another controller, for other served schemas, for another
-/// version of the API server, and that watches which have been silent for long still see everything.
+/// Checks that no policy and no target is read. Other requests check for another controller, for changed schemas, for
+/// another version of the API server, and that silent watches still deliver all events.
 fn ensure_nothing_is_read(requests: &[RecordedRequest]) -> TestResult {
     let is_expected = |request: &RecordedRequest| {
         let is_probe = request.query.split('&').any(|part| part == "limit=1");
@@ -117,8 +117,8 @@ fn nothing_is_written_when_idle_nor_at_a_restart_without_changes() -> TestResult
         let armed = format!("almanac_cron_rules_armed {}", of_each());
         replica.controller.await_metric(&armed).await?;
         watch_quiet(cluster, &replica, 5).await?;
-        let written = replica.proxy.writes();
-        ensure!(written.is_empty(), "nothing had changed, and it wrote {written:?}");
+        let writes = replica.proxy.writes();
+        ensure!(writes.is_empty(), "nothing had changed, but the process wrote {writes:?}");
         Ok(())
     })
 }

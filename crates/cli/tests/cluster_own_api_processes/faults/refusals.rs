@@ -1,6 +1,5 @@
-//! Requests that are rejected until it is too late, by the API server or by admission, and a writer
-//! that undoes applied changes. Single failing requests are tested against the stub of the API,
-//! by the controllers' own tests.
+//! Requests that the API server or admission rejects until the deadline, and a field manager that reverts applied
+//! changes. The tests of the controllers cover single failing requests against the API stub.
 
 use almanac_harness::{
     Fault, InjectedResponse, Observation, PATIENCE, TestResult, await_condition,
@@ -16,10 +15,11 @@ use crate::faults::replica::{
     ALONE, BEFORE, Replica, await_armed, await_record, ensure_carried_out_once, prepare, replicas,
 };
 
-/// The deadline in seconds. The attempts come immediately, and after one and three; a fourth would come after seven.
+/// The deadline in seconds. Attempts follow immediately, and after one and three seconds; a fourth would follow after
+/// seven.
 const THREE_ATTEMPTS: u32 = 6;
 
-fn answer(code: StatusCode) -> Fault {
+fn fault_with(code: StatusCode) -> Fault {
     Fault::respond(InjectedResponse::with(code))
 }
 
@@ -29,7 +29,7 @@ fn a_firing_rejected_until_its_deadline_is_abandoned_and_reported() -> TestResul
         prepare(cluster, "refused", Some(THREE_ATTEMPTS)).await?;
         let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_armed(cluster, "refused").await?;
-        let broken = answer(StatusCode::INTERNAL_SERVER_ERROR).always();
+        let broken = fault_with(StatusCode::INTERNAL_SERVER_ERROR).always();
         let refusing = replica.spoil_scaling("refused", broken);
         let record = await_record(cluster, "refused").await?;
         let message = record.failure()?;
@@ -38,7 +38,7 @@ fn a_firing_rejected_until_its_deadline_is_abandoned_and_reported() -> TestResul
         ensure!(refusing.taken() == 3, "{} attempts", refusing.taken());
         refusing.withdraw();
         cluster.await_events((cluster.home(), "refused"), "Warning RuleFailed: ", 1..=1).await?;
-        ensure!(replicas(cluster, "refused").await? == u64::from(BEFORE), "it was scaled");
+        ensure!(replicas(cluster, "refused").await? == u64::from(BEFORE), "the target was scaled");
         let log = replica.controller.program.log()?;
         let lines = |level: &str, words: &str| {
             let is_meant = |line: &&str| line.contains(level) && line.contains(words);
@@ -55,7 +55,7 @@ const ADMISSION_POLICY: Kind = Kind { root: POLICIES, plural: "validatingadmissi
 const ADMISSION_BINDING: Kind =
     Kind { root: POLICIES, plural: "validatingadmissionpolicybindings" };
 
-/// Has the API server admit no scale of this many replicas, with the code of a missing permission.
+/// Rejects every scale to this number of replicas, with the code of a missing permission.
 async fn admit_not(cluster: &Cluster, replicas: u32) -> TestResult {
     let rule = json!({
         "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"],
@@ -144,7 +144,7 @@ fn a_firing_undone_by_another_field_manager_is_reported_and_not_repeated() -> Te
         ensure!(matching.count() == 1, "once a firing: {events:?}");
         let counted = replica.controller.scrape("almanac_cron_undone_total").await?;
         ensure!(counted == ["almanac_cron_undone_total 1"], "{counted:?}");
-        ensure!(replicas(cluster, "undone").await? == 2, "it was fought for");
+        ensure!(replicas(cluster, "undone").await? == 2, "the value was set again");
 
         let ours = json!({"spec": {"replicas": crate::faults::replica::AFTER}});
         cluster.patch(DEPLOYMENT, cluster.home(), "undone", &ours).await?;

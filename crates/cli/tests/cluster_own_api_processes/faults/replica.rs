@@ -1,5 +1,5 @@
-//! Replicas of the program, each behind a proxy of its own, so that who wrote what is known and a
-//! single request can fail on demand; and rules that are about to fire.
+//! Replicas of the program, each behind its own proxy, and rules that fire soon. The proxy shows the writer of each
+//! request, and can fail a single request.
 
 use almanac_harness::{Fault, FaultProxy, Injected, RecordedRequest, TestResult};
 use anyhow::{Context as _, Result, ensure};
@@ -11,11 +11,11 @@ use crate::controller::{
     CRON, Cluster, Controller, DEPLOYMENT, LEASE, cron, deployment, head_start, target,
 };
 
-/// The namespace of a test that has a control plane to itself.
+/// The namespace of a test with a separate control plane.
 pub(crate) const NAMESPACE: &str = "default";
-/// The one firing that these tests are about.
+/// The firing under test.
 pub(crate) const FIRING: &str = "2026-11-26T09:00:00Z";
-/// The replicas that every target has at first, and those that its rule sets.
+/// The initial replicas of every target, and the replicas that its rule sets.
 pub(crate) const BEFORE: u32 = 1;
 pub(crate) const AFTER: u32 = 5;
 /// For a process without other replicas.
@@ -23,7 +23,7 @@ pub(crate) const ALONE: &[&str] = &["--leader-elect=false"];
 
 /// A run of the program behind a proxy.
 pub(crate) struct Replica {
-    // Before the proxy, so that it ends first.
+    // Declared before the proxy, so that the program ends first.
     pub(crate) controller: Controller,
     pub(crate) proxy: FaultProxy,
 }
@@ -40,7 +40,7 @@ pub(crate) async fn prepare(cluster: &Cluster, name: &str, max_delay: Option<u32
 }
 
 impl Replica {
-    /// Starts one whose policy clock is so long before the firing.
+    /// Starts a replica whose policy clock is this long before the firing.
     pub(crate) fn start(
         cluster: &Cluster,
         before: SignedDuration,
@@ -49,7 +49,7 @@ impl Replica {
         Self::start_at(cluster, FIRING.parse::<Timestamp>()? - before, further)
     }
 
-    /// Starts another one that has the same time.
+    /// Starts another replica with the same policy clock.
     pub(crate) fn start_second(&self, cluster: &Cluster, further: &[&str]) -> Result<Self> {
         Self::start_at(cluster, self.controller.now(), further)
     }
@@ -59,7 +59,7 @@ impl Replica {
         Self::start_behind(cluster, proxy, instant, further)
     }
 
-    /// Starts one behind a proxy that may be in trouble already.
+    /// Starts a replica behind a proxy that may already inject faults.
     pub(crate) fn start_behind(
         cluster: &Cluster,
         proxy: FaultProxy,
@@ -74,7 +74,7 @@ impl Replica {
         Ok(Self { controller, proxy })
     }
 
-    /// Starts two before the firing that share a lease: the first leads, the second stands by.
+    /// Starts two replicas with a common Lease before the firing: the first is the leader, the second a standby.
     pub(crate) async fn start_two(cluster: &Cluster) -> Result<(Self, Self)> {
         let first = Self::start(cluster, head_start() * 2, &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
@@ -83,7 +83,7 @@ impl Replica {
         Ok((first, second))
     }
 
-    /// Notes that it is in place, and checks that the firing lies ahead.
+    /// Records the start-up time, and checks that the firing lies ahead.
     pub(crate) fn ensure_before_firing(&self) -> TestResult {
         self.controller.ensure_before(FIRING)
     }
@@ -99,7 +99,7 @@ impl Replica {
         self.controller.await_clock(until).await
     }
 
-    /// Whether it reports that it leads.
+    /// Whether the replica reports that it is the leader.
     pub(crate) async fn leads(&self) -> Result<bool> {
         Ok(self.controller.scrape("almanac_leader ").await? == ["almanac_leader 1"])
     }
@@ -108,12 +108,12 @@ impl Replica {
         self.controller.await_metric("almanac_leader 1").await
     }
 
-    /// The requests it has sent to change the replicas of a Deployment.
+    /// The requests of this replica to change the replicas of a Deployment.
     pub(crate) fn scalings(&self, name: &str) -> Vec<RecordedRequest> {
         self.requests(&scale_of(name), |path, wanted| path.ends_with(wanted))
     }
 
-    /// The requests it has sent to change an object with this in its path.
+    /// The requests of this replica to change an object with this string in its path.
     pub(crate) fn writes_about(&self, part: &str) -> Vec<RecordedRequest> {
         self.requests(part, |path, wanted| path.contains(wanted))
     }
@@ -140,7 +140,7 @@ fn scale_of(name: &str) -> String {
     format!("/deployments/{name}/scale")
 }
 
-/// Waits until the lease is held.
+/// Waits until a replica holds the Lease.
 pub(crate) async fn await_holder(cluster: &Cluster, identity: &str) -> TestResult {
     let what = format!("{identity} to hold it");
     let holds = |lease: &Value| lease["spec"]["holderIdentity"] == identity;
@@ -148,7 +148,7 @@ pub(crate) async fn await_holder(cluster: &Cluster, identity: &str) -> TestResul
     Ok(())
 }
 
-/// Waits until the status shows when the rule fires.
+/// Waits until the status shows the next firing of the rule.
 pub(crate) async fn await_armed(cluster: &Cluster, name: &str) -> TestResult {
     let is_armed = |status: &Value| status["nextExecutionTime"] == FIRING;
     cluster.await_status(cluster.home(), name, "to be armed", is_armed).await?;
@@ -173,7 +173,7 @@ fn executions(status: &Value) -> [&[Value]; 2] {
         .map(|list| history[list].as_array().map_or(&[][..], Vec::as_slice))
 }
 
-/// Waits for the record of the firing, and checks that it is the only one.
+/// Waits for the record of the firing, and checks that no other record exists.
 pub(crate) async fn await_record(cluster: &Cluster, name: &str) -> Result<Record> {
     let is_there = |status: &Value| executions(status).iter().any(|list| !list.is_empty());
     let status = cluster.await_status(cluster.home(), name, "to have a record", is_there).await?;
@@ -209,14 +209,14 @@ impl Record {
     }
 }
 
-/// Waits until the rule has been applied, and checks that the target was changed exactly once,
-/// by a single request, in time, and that there is a single record.
+/// Waits until the rule has been applied. Checks that a single request changed the target once and in time, and that a
+/// single record exists.
 pub(crate) async fn await_carried_out_once(cluster: &Cluster, name: &str) -> TestResult {
     await_record(cluster, name).await?;
     ensure_carried_out_once(cluster, name, 1).await
 }
 
-/// Checks the same without waiting, with this number of changes to the spec by Almanac and by users.
+/// Checks a firing without waiting, with this number of changes to the spec by Almanac and by users.
 pub(crate) async fn ensure_carried_out_once(
     cluster: &Cluster,
     name: &str,
@@ -228,7 +228,7 @@ pub(crate) async fn ensure_carried_out_once(
     Ok(())
 }
 
-/// Checks the same after an outage of the API server or etcd: a write that failed in the audit log may have been
+/// Checks a firing after an outage of the API server or etcd: a write that failed in the audit log may have been
 /// applied or not.
 pub(crate) async fn await_changed_and_recorded_once(cluster: &Cluster, name: &str) -> TestResult {
     await_record(cluster, name).await?;

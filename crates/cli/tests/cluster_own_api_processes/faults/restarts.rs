@@ -1,4 +1,4 @@
-//! Killed, and started again or succeeded by another, before, during and after a firing.
+//! A process is killed, and restarted or succeeded by another replica, before, during and after a firing.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::faults::replica::{
     await_missed, await_record, ensure_carried_out_once, prepare,
 };
 
-/// The leader is gone, and its lease was not released.
+/// The leader is killed without releasing its Lease.
 const LEASE_LASTS: i64 = 15;
 
 #[test]
@@ -114,7 +114,7 @@ fn a_process_killed_during_firings_applies_each_once_after_a_restart() -> TestRe
         let replica = interrupted(cluster).await?;
         replica.controller.program.start_again()?;
         ensure_all_once(cluster).await?;
-        // Nothing is left to be done when it comes a third time.
+        // The third run has nothing left to do.
         replica.controller.stop().await?;
         replica.proxy.clear();
         replica.controller.program.start_again()?;
@@ -152,7 +152,7 @@ fn a_leader_that_is_shut_down_finishes_work_in_progress() -> TestResult {
         let slow = first.spoil_scaling("slow", Fault::delay(Duration::from_secs(2)));
         slow.await_taken(1).await?;
         first.controller.stop().await?;
-        // It is there already when the process has ended.
+        // The record exists when the process has ended.
         ensure_carried_out_once(cluster, "slow", 1).await?;
         // The successor continues, and repeats nothing.
         prepare(cluster, "next", None).await?;

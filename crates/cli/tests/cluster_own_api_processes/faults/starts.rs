@@ -1,4 +1,4 @@
-//! Starting while something is missing: permission for the lease, the server, the kubeconfig.
+//! A process starts while a requirement is missing: permission for the Lease, the server, the kubeconfig.
 
 use std::path::Path;
 use std::process::Command;
@@ -62,7 +62,7 @@ async fn starts_without_server(cluster: &Cluster, further: &[&str], expected: &s
 }
 
 #[test]
-fn a_missing_api_server_is_reported_and_the_process_continues_once_it_is_there() -> TestResult {
+fn a_missing_api_server_is_reported_and_the_process_continues_once_it_responds() -> TestResult {
     in_namespace(async |cluster| {
         prepare(cluster, "shop", None).await?;
         let home = cluster.home();

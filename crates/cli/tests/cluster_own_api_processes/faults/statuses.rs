@@ -1,4 +1,4 @@
-//! Statuses that cannot be written, for a while or for good.
+//! Statuses that cannot be written, for a while or permanently.
 
 use almanac_harness::{
     Fault, InjectedResponse, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
@@ -62,11 +62,11 @@ fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() 
         replica.proxy.clear();
         failing.withdraw();
         await_carried_out_once(cluster, "witness").await?;
-        // The next attempt to write the status would have come by then.
+        // By then, the next attempt to write the status would have occurred.
         replica.await_after_firing(5).await?;
         let after = replica.writes_about("/doomed");
         ensure!(after.is_empty(), "it lives on: {after:?}");
-        ensure!(replicas(cluster, "doomed").await? == u64::from(BEFORE), "it has fired");
+        ensure!(replicas(cluster, "doomed").await? == u64::from(BEFORE), "the rule has fired");
         Ok(())
     })
 }
@@ -75,7 +75,7 @@ fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() 
 fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_missed()
 -> TestResult {
     in_namespace(async |cluster| {
-        // Over when the lease, which lasts for 15 s, can be taken again.
+        // Ends when another replica can acquire the Lease, which lasts for 15 s.
         prepare(cluster, "shop", Some(10)).await?;
         let replica = Replica::start(cluster, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
@@ -90,7 +90,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
         await_carried_out_once(cluster, "shop").await?;
         replica.await_leading().await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
-        await_condition("one Event, that it was scaled", PATIENCE, async || {
+        await_condition("an Event about the scaling", PATIENCE, async || {
             let events = cluster.events(cluster.home(), "shop").await?;
             let scaled = events.iter().filter(|it| it.starts_with("Normal ScaledByRule")).count();
             Ok(Observation::from_bool(scaled == 1 && events.len() == 1, format!("{events:?}")))
@@ -99,7 +99,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
     })
 }
 
-/// A status that another writer has mangled is restored from memory.
+/// A status that another field manager has damaged is restored from memory.
 #[test]
 fn a_wiped_status_is_rewritten_with_its_history() -> TestResult {
     in_namespace(async |cluster| {

@@ -1,4 +1,4 @@
-//! Queued writes at a stop: by the stop annotation, and by a shutdown.
+//! Queued writes when a process stops: by the stop annotation, and by a shutdown.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};
@@ -42,7 +42,7 @@ async fn prepare_all(cluster: &Cluster) -> TestResult {
     cluster.create(PRODUCER, cluster.home(), &hours).await
 }
 
-/// Waits until the firing has come, some writes hang, and the others wait for their turn.
+/// Waits until the rules fire, some writes hang, and the other writes are queued.
 async fn await_waiting(cluster: &Cluster, replica: &Replica) -> Result<Injected> {
     await_all_armed(cluster, names()).await?;
     replica.ensure_before_firing()?;
@@ -82,13 +82,16 @@ fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
         hangs.release();
         let stopped = await_records(cluster).await?;
         ensure!(stopped.len() >= POLICIES - sent, "only {stopped:?} were stopped, {sent} sent");
-        ensure!(!stopped.is_empty(), "all were sent before they could be stopped");
-        ensure!(scalings(cluster).await? <= sent, "it wrote after it was stopped");
-        ensure!(first.controller.scrape("karpenter_").await?.is_empty(), "it has numbers");
+        ensure!(!stopped.is_empty(), "all writes were sent before the stop");
+        ensure!(scalings(cluster).await? <= sent, "a stopped process wrote");
+        ensure!(
+            first.controller.scrape("karpenter_").await?.is_empty(),
+            "a stopped process publishes numbers"
+        );
         first.controller.program.await_ready().await?;
         await_stop_report(cluster, &stopped[0]).await?;
 
-        // The next one finds it so.
+        // The next leader finds the same state.
         let second = first.start_second(cluster, &["--identity", "second"])?;
         first.controller.stop().await?;
         second.await_leading().await?;
@@ -109,7 +112,7 @@ fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
             let scaled = effective_scalings(cluster, name).await?;
             ensure!(scaled <= 2, "{name} was scaled {scaled} times");
             let by_second = second.scalings(name).len();
-            ensure!(by_second == 1, "{name}: the one that led after it wrote {by_second} times");
+            ensure!(by_second == 1, "{name}: the second leader wrote {by_second} times");
         }
         Ok(())
     })

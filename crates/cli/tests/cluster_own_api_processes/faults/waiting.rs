@@ -11,7 +11,7 @@ use crate::faults::replica::{
     ALONE, BEFORE, Replica, await_all_armed, await_missed, prepare, replicas,
 };
 
-/// The default number of concurrent writes, and the same number of queued ones, less two.
+/// The default number of concurrent writes, and a queue of that number less two.
 const AT_ONCE: usize = 32;
 const WAITING: usize = 30;
 /// The allowed delay of a firing, in seconds. The API server takes longer.
@@ -86,8 +86,7 @@ fn a_queued_write_is_checked_again_before_it_is_sent() -> TestResult {
     })
 }
 
-/// Waits until the process has seen everything that was changed so far: an object that cannot be
-/// used comes last.
+/// Waits until the process has observed all changes so far: an unusable object is created last.
 async fn await_seen(cluster: &Cluster, replica: &Replica) -> TestResult {
     let rules = json!([{"name": "up", "schedule": "nonsense", "targetReplicas": 1}]);
     let target = crate::controller::target("apps/v1", "Deployment", "shop-0");

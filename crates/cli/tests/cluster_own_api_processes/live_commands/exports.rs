@@ -1,20 +1,20 @@
-//! `almanac next`, `explain` and `forecast` over a cluster: the same answers as over what kubectl
-//! exports of it.
+//! `almanac next`, `explain` and `forecast` over a cluster: the results equal those from a kubectl export of the
+//! cluster.
 
 use std::fs;
 use std::path::Path;
 
-use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, ask_both, prepare, stderr, stdout};
+use crate::live::{PRESENT, ROLLOUT, almanac, apply, ask_both, output_of, prepare, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-/// The kinds of all objects that can affect an answer, for an export by a user.
+/// The kinds of all objects that can affect a result, for an export by a user.
 const EXPORTED: &str = "metricsproducers,horizontalautoscalers,scalablenodegroups,\
                         cronfederatedhpas,federatedhpas,hpa,deployments,statefulsets,replicasets,\
                         replicationcontrollers,cronjobs";
 
-/// Every form that has no place in it, which would be another in a file than in a cluster.
+/// All output formats without locations, which differ between a file and a cluster.
 const QUESTIONS: &[&[&str]] = &[
     &["next", "--from", PRESENT, "--for", "3d"],
     &["next", "--from", PRESENT, "--for", "3d", "-o", "json"],
@@ -26,7 +26,7 @@ const QUESTIONS: &[&[&str]] = &[
     &["when", "--from", PRESENT, "-o", "json"],
 ];
 
-/// A `CronJob` with a time zone, and two with that of the kube-controller-manager. One of these is suspended.
+/// A `CronJob` with a time zone, and two in the zone of the kube-controller-manager. One of these two is suspended.
 const CRON_JOBS: &str = r#"
 apiVersion: batch/v1
 kind: CronJob
@@ -55,8 +55,8 @@ spec:
     spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
 "#;
 
-/// Exports with kubectl, and checks that the cluster and the export give the same answers.
-async fn assert_same_answers(
+/// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
+async fn assert_same_output(
     test: &OwnTest,
     kubectl: &Kubectl,
     scope: &[&str],
@@ -78,7 +78,7 @@ async fn assert_same_answers(
 fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
-        without_definitions_nothing_is_missing(test).await?;
+        missing_crds_are_not_an_error(test).await?;
         prepare(&kubectl).await?;
         apply(&kubectl, "designs", CRON_JOBS).await?;
         let explain = |name| ["explain", name, "--at", PRESENT];
@@ -86,21 +86,21 @@ fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
             (explain("deployment/shop"), explain("checkout"), explain("sts/store"));
         let shop_json = [&shop[..], &["-o", "json"]].concat();
         let scope = ["-n", "default"];
-        assert_same_answers(test, &kubectl, &scope, &[&shop, &shop_json, &checkout]).await?;
-        assert_same_answers(test, &kubectl, &["-n", "designs"], &[&shop, &store]).await?;
-        assert_same_answers(test, &kubectl, &["-A"], &[&checkout, &store]).await?;
+        assert_same_output(test, &kubectl, &scope, &[&shop, &shop_json, &checkout]).await?;
+        assert_same_output(test, &kubectl, &["-n", "designs"], &[&shop, &store]).await?;
+        assert_same_output(test, &kubectl, &["-A"], &[&checkout, &store]).await?;
         let kubeconfig = test.plane.kubeconfig();
-        // A target that no rule has set has the replicas it has in the cluster.
-        let report = answer(&kubeconfig, &[&store[..], &["-n", "designs"]].concat()).await?;
+        // A target that no rule has set keeps its replicas in the cluster.
+        let report = output_of(&kubeconfig, &[&store[..], &["-n", "designs"]].concat()).await?;
         assert!(report.contains("StatefulSet.apps designs/store is 5\n"), "{report}");
-        // A name selects the source if nothing else does.
+        // A name selects the source if no flag does.
         let named = ["explain", "sts/designs/store", "--at", PRESENT];
-        assert_eq!(answer(&kubeconfig, &named).await?, report);
+        assert_eq!(output_of(&kubeconfig, &named).await?, report);
         cron_jobs_are_shown(&kubeconfig).await?;
-        the_context_says_where_to_look(test).await?;
+        the_context_selects_the_namespace(test).await?;
         many_policies_are_read_in_pages(test, &kubectl).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
-        let report = answer(&kubeconfig, &explain("rollout/front")).await?;
+        let report = output_of(&kubeconfig, &explain("rollout/front")).await?;
         assert!(
             report.contains("replicas of Rollout.example.org default/front is 7\n"),
             "{report}"
@@ -109,30 +109,30 @@ fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
     })
 }
 
-/// By name, by label, and in the zone of the controller-manager.
+/// `CronJobs` by name, by label, and in the zone of the controller-manager.
 async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
     let next = ["next", "--from", PRESENT, "--for", "1d", "-n", "designs"];
-    let report = answer(kubeconfig, &[&next[..], &["cronjob/backup"]].concat()).await?;
+    let report = output_of(kubeconfig, &[&next[..], &["cronjob/backup"]].concat()).await?;
     assert!(report.starts_with("Fri 2026-11-27 02:30 +01:00"), "{report}");
     assert_eq!(report.matches("starts a Job").count(), 1, "{report}");
     assert_eq!(
-        answer(kubeconfig, &[&next[..], &["cronjob/*", "-l", "team=blue"]].concat()).await?,
+        output_of(kubeconfig, &[&next[..], &["cronjob/*", "-l", "team=blue"]].concat()).await?,
         report
     );
     let zone = ["cj/report", "--cron-job-zone", "Asia/Tokyo"];
-    let report = answer(kubeconfig, &[&next[..], &zone].concat()).await?;
+    let report = output_of(kubeconfig, &[&next[..], &zone].concat()).await?;
     assert!(report.contains("06:00 +09:00") && report.contains("taken as Asia/Tokyo"), "{report}");
     let when = ["when", "cj/designs/backup", "--from", PRESENT, "--count", "1"];
-    let report = answer(kubeconfig, &when).await?;
+    let report = output_of(kubeconfig, &when).await?;
     assert!(report.contains("Starts a Job at 02:30 every day (Europe/Berlin)"), "{report}");
     let forecast = ["forecast", "--from", PRESENT, "-n", "designs", "-o", "json"];
-    let report: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
+    let report: Value = serde_json::from_str(&output_of(kubeconfig, &forecast).await?)?;
     assert_eq!(report["occurrences"].as_array().map(Vec::len), Some(14), "{report:#}");
     Ok(())
 }
 
-/// Missing definitions are not an error, and no output mentions kinds that the cluster does not have.
-async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
+/// Missing CRDs are not an error, and no output mentions kinds that the cluster does not serve.
+async fn missing_crds_are_not_an_error(test: &OwnTest) -> TestResult {
     let output = almanac(&test.plane.kubeconfig(), &["next", "--from", PRESENT]).await?;
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "nothing happens in this period\n");
@@ -142,7 +142,7 @@ async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
     Ok(())
 }
 
-async fn the_context_says_where_to_look(test: &OwnTest) -> TestResult {
+async fn the_context_selects_the_namespace(test: &OwnTest) -> TestResult {
     let admin = test.plane.kubeconfig();
     let mut kubeconfig: Value = serde_json::from_str(&fs::read_to_string(&admin)?)?;
     let mut context = kubeconfig["contexts"][0].clone();
@@ -153,17 +153,18 @@ async fn the_context_says_where_to_look(test: &OwnTest) -> TestResult {
     let path = test.plane.folder().join("elsewhere.kubeconfig");
     fs::write(&path, kubeconfig.to_string())?;
     let question = ["next", "--from", PRESENT, "--for", "3d"];
-    let by_flag = answer(&admin, &[&question[..], &["-n", "designs"]].concat()).await?;
-    let by_context = answer(&path, &[&question[..], &["--context", "elsewhere"]].concat()).await?;
+    let by_flag = output_of(&admin, &[&question[..], &["-n", "designs"]].concat()).await?;
+    let by_context =
+        output_of(&path, &[&question[..], &["--context", "elsewhere"]].concat()).await?;
     let path = path.display().to_string();
     let flags = ["--kubeconfig", &path, "--context", "elsewhere"];
-    let by_file = answer(Path::new("/dev/null"), &[&question[..], &flags].concat()).await?;
+    let by_file = output_of(Path::new("/dev/null"), &[&question[..], &flags].concat()).await?;
     assert_eq!((&by_context, &by_file), (&by_flag, &by_flag));
-    assert_ne!(answer(&admin, &question).await?, by_flag);
+    assert_ne!(output_of(&admin, &question).await?, by_flag);
     Ok(())
 }
 
-/// More policies than a page holds, more targets than are requested one by one, and most of the targets missing.
+/// More policies than a page contains, more targets than are requested one by one, and most of the targets missing.
 async fn many_policies_are_read_in_pages(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let policies = (0..520).map(|number| {
         json!({
@@ -193,9 +194,9 @@ async fn many_policies_are_read_in_pages(test: &OwnTest, kubectl: &Kubectl) -> T
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     apply(kubectl, "many", &list.to_string()).await?;
     let explain = ["explain", "deployment/shop-300", "--at", PRESENT];
-    assert_same_answers(test, kubectl, &["-n", "many"], &[&explain]).await?;
+    assert_same_output(test, kubectl, &["-n", "many"], &[&explain]).await?;
     let report =
-        answer(&test.plane.kubeconfig(), &[&explain[..], &["-n", "many"]].concat()).await?;
+        output_of(&test.plane.kubeconfig(), &[&explain[..], &["-n", "many"]].concat()).await?;
     assert!(report.contains("Deployment.apps many/shop-300 is 6\n"), "{report}");
     kubectl.run(&["delete", "namespace", "many", "--wait=false"]).await?;
     Ok(())

@@ -1,9 +1,9 @@
-//! QoS levels over a cluster: the same answers as over what kubectl exports of it.
+//! QoS levels from a cluster: the results equal those from a kubectl export of the cluster.
 
 use std::fs;
 use std::path::Path;
 
-use crate::live::{PRESENT, almanac, answer, apply, ask_both, stderr, stdout};
+use crate::live::{PRESENT, almanac, apply, ask_both, output_of, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ async fn prepare(kubectl: &Kubectl) -> TestResult {
     kubectl.run(&["create", "namespace", "shop"]).await?;
     apply(kubectl, "volcano-system", AGENT).await?;
     apply(kubectl, "default", NODES).await?;
-    // More than a page of a list.
+    // More objects than a page of a list contains.
     let mut pods: Vec<Value> = (0..510)
         .map(|number| {
             pod(&format!("batch-{number:03}"), "n1", &json!({"volcano.sh/qos-level": "1"}))
@@ -69,8 +69,8 @@ async fn prepare(kubectl: &Kubectl) -> TestResult {
         .collect();
     pods.push(pod("quiet", "n2", &json!({})));
     pods.push(pod("ours", "n1", &json!({"almanac.dev/ignore": "true"})));
-    let left = json!({"volcano.sh/qos-level": "-1", "volcano.sh/original-qos-level": "2"});
-    pods.push(pod("left-behind", "n2", &left));
+    let applied_level = json!({"volcano.sh/qos-level": "-1", "volcano.sh/original-qos-level": "2"});
+    pods.push(pod("left-behind", "n2", &applied_level));
     let list = json!({"apiVersion": "v1", "kind": "List", "items": pods});
     apply(kubectl, "shop", &list.to_string()).await?;
     apply(kubectl, "default", &pod("single", "n1", &json!({})).to_string()).await
@@ -82,29 +82,29 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
         for scope in [&["-n", "shop"][..], &["-n", "default"], &["-A"]] {
-            assert_same_answers(test, &kubectl, scope).await?;
+            assert_same_output(test, &kubectl, scope).await?;
         }
         let kubeconfig = test.plane.kubeconfig();
         let forecast = ["forecast", "--from", PRESENT, "--for", "1d", "-n", "shop"];
-        let report = answer(&kubeconfig, &forecast).await?;
+        let report = output_of(&kubeconfig, &forecast).await?;
         assert!(report.contains("510 pods of app=batch in shop qosLevel"), "{report}");
-        // A name selects the source if nothing else does; quiet follows a list without policies.
+        // A name selects the source if no flag does. With quiet output, a list has no notes about policies.
         let explain = |name| ["explain", name, "--at", PRESENT];
-        let report = answer(&kubeconfig, &explain("po/shop/batch-007")).await?;
+        let report = output_of(&kubeconfig, &explain("po/shop/batch-007")).await?;
         assert!(report.contains("qosLevel of Pod shop/batch-007 is -1, since"), "{report}");
-        let report = answer(&kubeconfig, &explain("pods/shop/quiet")).await?;
+        let report = output_of(&kubeconfig, &explain("pods/shop/quiet")).await?;
         assert!(report.contains("there are no policies"), "{report}");
-        let report = answer(&kubeconfig, &explain("pod/shop/left-behind")).await?;
+        let report = output_of(&kubeconfig, &explain("pod/shop/left-behind")).await?;
         assert!(report.contains("qosLevel of Pod shop/left-behind is 2"), "{report}");
-        let report = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
+        let report = output_of(&kubeconfig, &explain("pod/shop/ours")).await?;
         assert!(report.contains("the pod is unchanged"), "{report}");
         an_exempt_config_map_is_not_applied(&kubectl, &kubeconfig).await?;
         without_a_config_map_no_level_is_printed(&kubectl, &kubeconfig).await
     })
 }
 
-/// Exports with kubectl, and checks that the cluster and the export give the same answers.
-async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) -> TestResult {
+/// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
+async fn assert_same_output(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) -> TestResult {
     let files = ["levels.yaml", "pods.yaml"].map(|name| test.plane.folder().join(name));
     let levels = ["get", "configmaps", "-n", "volcano-system", "-o", "yaml"];
     let pods = [&["get", "pods,nodes", "-o", "yaml"], scope].concat();
@@ -128,11 +128,11 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) 
     Ok(())
 }
 
-/// The namespace of the `ConfigMap` is not the one in which is looked.
+/// The namespace of the `ConfigMap` is not the requested namespace.
 async fn an_exempt_config_map_is_not_applied(kubectl: &Kubectl, kubeconfig: &Path) -> TestResult {
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore=true"]).await?;
     let forecast = ["forecast", "--from", PRESENT, "-n", "shop", "-o", "json"];
-    let report: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
+    let report: Value = serde_json::from_str(&output_of(kubeconfig, &forecast).await?)?;
     assert_eq!(report["series"], json!([]));
     let why = report["assumptions"][0].as_str().unwrap_or_default();
     assert!(why.contains("volcano-agent-config is not applied"), "{report:#}");

@@ -1,9 +1,9 @@
-//! Units of nodes in a cluster: the same answers as over what kubectl exports of it, and what it takes to read them.
+//! Node units in a cluster: the results equal those from a kubectl export, and the required permissions.
 
 use std::fs;
 
 use crate::live::{
-    PRESENT, ROOT, almanac, answer, ask_both, await_definitions, permit, stderr, stdout,
+    PRESENT, ROOT, almanac, ask_both, await_definitions, output_of, permit, stderr, stdout,
 };
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
@@ -52,11 +52,11 @@ async fn prepare(kubectl: &Kubectl) -> TestResult {
         pod("default", "two", Some("s1"), "1"),
         pod("default", "astray", Some("other"), "1"),
         pod("default", "waits", None, "3"),
-        // It takes room on the node, though another namespace has it.
+        // The pod uses capacity of the node, even in another namespace.
         pod("shop", "neighbor", Some("r1"), "2"),
     ];
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
-    // A node that is created has no status.
+    // A newly created node has no status.
     kubectl.run_with_input(&["create", "-f", "-"], &list.to_string()).await?;
     let status = json!({ "status": objects[0]["status"] }).to_string();
     for name in ["r1", "s1", "other"] {
@@ -70,19 +70,19 @@ fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
-        assert_same_answers(test, &kubectl).await?;
+        assert_same_output(test, &kubectl).await?;
         let kubeconfig = test.plane.kubeconfig();
         let explain = |name| ["explain", name, "--at", PRESENT];
-        let output = answer(&kubeconfig, &explain("pod/default/one")).await?;
+        let output = output_of(&kubeconfig, &explain("pod/default/one")).await?;
         assert!(output.contains("the pod is on node r1, in unit \"reserved\""), "{output}");
-        let output = answer(&kubeconfig, &explain("pod/default/waits")).await?;
+        let output = output_of(&kubeconfig, &explain("pod/default/waits")).await?;
         assert!(output.contains("no node of unit \"reserved\" has room for it"), "{output}");
         missing_permissions_are_reported(test, &kubectl).await
     })
 }
 
-/// Exports with kubectl, and checks that the cluster and the export give the same answers.
-async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+/// Exports the objects with kubectl, and checks that the cluster and the export have the same results.
+async fn assert_same_output(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let files = ["policies.yaml", "fleet.yaml"].map(|name| test.plane.folder().join(name));
     fs::write(&files[0], kubectl.run(&["get", EXPORTED, "-o", "yaml", "-n", "default"]).await?)?;
     fs::write(&files[1], kubectl.run(&["get", "pods,nodes", "-o", "yaml", "-A"]).await?)?;

@@ -1,4 +1,4 @@
-//! `--watch` over a cluster: an answer is printed again when it changes, and only then.
+//! `--watch` over a cluster: a result is printed again only after it changes.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -33,7 +33,7 @@ spec:
   - {name: minutely, schedule: "* * * * *", targetReplicas: 5}
 "#;
 
-/// Runs a test with a policy in a namespace of its own, next to the others on this stage.
+/// Runs a test with a policy in a separate namespace, next to other tests on this stage.
 fn in_namespace(
     namespace: &str,
     policy: &str,
@@ -66,8 +66,8 @@ async fn set_replicas(cluster: &Cluster, count: u32) -> TestResult {
     Ok(())
 }
 
-/// The values that the first rule of the answers sets, one for each answer.
-fn answers(program: &Program) -> anyhow::Result<Vec<Value>> {
+/// The values that the first rule sets, one for each printed result.
+fn printed_values(program: &Program) -> anyhow::Result<Vec<Value>> {
     let log = program.log()?;
     let lines = log.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
     Ok(lines.iter().map(|it| it["items"][0]["to"].clone()).collect())
@@ -82,7 +82,7 @@ fn output_is_printed_again_only_when_objects_change() -> TestResult {
         next.await_log("\"to\":1111").await?;
         text.await_log("1111").await?;
         forecast.await_log("1111").await?;
-        // A change that affects no answer prints none.
+        // A change without an effect on the result prints nothing.
         cluster.kubectl(&["-n", "watched", "annotate", "cronfederatedhpa/watched", "a=b"]).await?;
         for count in [2222, 3333] {
             set_replicas(cluster, count).await?;
@@ -90,7 +90,7 @@ fn output_is_printed_again_only_when_objects_change() -> TestResult {
             text.await_log(&count.to_string()).await?;
             forecast.await_log(&count.to_string()).await?;
         }
-        assert_eq!(answers(&next)?, [json!(1111), json!(2222), json!(3333)]);
+        assert_eq!(printed_values(&next)?, [json!(1111), json!(2222), json!(3333)]);
         assert_eq!(text.log()?.matches("\n--- ").count(), 2, "{}", text.log()?);
         let ended = next.interrupt().await?;
         assert_eq!(ended.signal(), Some(2), "as a shell expects of Ctrl-C: {ended:?}");
@@ -105,8 +105,8 @@ fn output_is_printed_again_once_the_first_event_has_passed() -> TestResult {
         await_condition("two events in a row", PATIENCE, async || {
             let log = next.log()?;
             let at = log.lines().filter_map(|line| {
-                let answer: Value = serde_json::from_str(line).ok()?;
-                Some(answer["items"][0]["at"].as_str()?.to_owned())
+                let result: Value = serde_json::from_str(line).ok()?;
+                Some(result["items"][0]["at"].as_str()?.to_owned())
             });
             let at: Vec<String> = at.collect();
             ensure!(at.is_sorted(), "{at:?}");

@@ -1,5 +1,5 @@
-//! Targets that cannot be scaled: what the object reports, what happens if that is fixed in time,
-//! and what is recorded if not.
+//! Targets that cannot be scaled: the conditions of the object, the effect of a fix in time, and the record without a
+//! fix.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
@@ -54,7 +54,7 @@ async fn assert_condition(
     cluster.await_event(SHOP, name, &format!("Warning {reason}: {message}")).await
 }
 
-/// Waits until a firing is recorded as done, and looks at the target and at the conditions.
+/// Waits until a firing is recorded as successful, and checks the target and the conditions.
 async fn assert_done(cluster: &Cluster, name: &str, place: (Kind, &str, &str)) -> TestResult {
     let is_done = |status: &Value| status["lastExecutionTime"].is_string();
     let status = cluster.await_status(SHOP, name, "scaled", is_done).await?;
@@ -66,13 +66,13 @@ async fn assert_done(cluster: &Cluster, name: &str, place: (Kind, &str, &str)) -
     Ok(())
 }
 
-/// Waits until nothing about a policy needs attention; its status.
+/// Waits until no condition of a policy needs attention; returns its status.
 async fn await_well(cluster: &Cluster, name: &str) -> Result<Value> {
     let well = |status: &Value| condition(status, "Ready")[0] == "True";
     cluster.await_status(SHOP, name, "nothing needs attention", well).await
 }
 
-/// Checks that the one firing of a rule has failed; why.
+/// Checks that the only firing of a rule has failed; returns the reason.
 fn failed_once(status: &Value) -> Result<String> {
     let mut history = history(status, "morning")?;
     let message = history["failedExecutions"][0]["message"].take();
@@ -96,7 +96,7 @@ async fn prepare(cluster: &Cluster) -> TestResult {
     let long = json!({"maxDelaySeconds": 600});
     rule_for(cluster, "locked", workload("locked"), nothing.clone()).await?;
     rule_for(cluster, "later", workload("later"), nothing.clone()).await?;
-    // Attempts come immediately, and after one and three seconds.
+    // Attempts follow immediately, and after one and three seconds.
     rule_for(cluster, "never", workload("never"), json!({"maxDelaySeconds": 5})).await?;
     let unkept = json!({"maxDelaySeconds": 5, "failedHistoryLimit": 0});
     rule_for(cluster, "unkept", workload("nowhere"), unkept).await?;
@@ -174,7 +174,7 @@ async fn mistakes_are_reported_before_the_boundary(cluster: &Cluster) -> TestRes
     assert_condition(cluster, "fleet", "ClusterScopedTarget", message).await
 }
 
-/// A firing whose target did not come in time is recorded as one that failed.
+/// A firing whose target was not created in time is recorded as failed.
 async fn given_up_in_time(cluster: &Cluster) -> TestResult {
     let has_failed =
         |status: &Value| status["executionHistories"][0]["failedExecutions"].is_array();
@@ -190,8 +190,8 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
     // Firings that a status does not keep are still reported. Their attempts may be fewer.
     let event = event.replace("shop/never", "shop/nowhere");
     let (begin, tried) =
-        event.split_once(" after ").context("it has failed after some attempts")?;
-    let (_, end) = tried.split_once(' ').context("they are counted")?;
+        event.split_once(" after ").context("the Event has no number of attempts")?;
+    let (_, end) = tried.split_once(' ').context("the attempts are not counted")?;
     await_condition(&format!("an event like {event:?}"), PATIENCE, async || {
         let events = cluster.events(SHOP, "unkept").await?;
         let is_like = |it: &String| it.starts_with(begin) && it.ends_with(end);

@@ -1,4 +1,5 @@
-//! The bounds of autoscalers at one boundary: those that rules set, and those that move for them.
+//! The bounds of autoscalers at one boundary: bounds that rules set, and bounds that Almanac moves so that a rule can
+//! set the other bound.
 
 use almanac_api::kubernetes::KubernetesMinor;
 use almanac_harness::TestResult;
@@ -50,7 +51,7 @@ fn moves() -> Vec<Move> {
     ]
 }
 
-/// Rules for both bounds of one autoscaler: in one object, and in two.
+/// Rules for both bounds of the same autoscaler: in one object, and in two.
 async fn make_shared_autoscalers(cluster: &Cluster) -> TestResult {
     let min = json!({"name": "min", "schedule": "3 9 * * *", "targetMinReplicas": 8});
     let max = json!({"name": "max", "schedule": "3 9 * * *", "targetMaxReplicas": 12});
@@ -59,7 +60,7 @@ async fn make_shared_autoscalers(cluster: &Cluster) -> TestResult {
     let object = cron("two-rules", &aim, &json!([&min, &max]));
     cluster.create(CRON, NAMESPACE, &object).await?;
     cluster.create(HORIZONTAL, NAMESPACE, &horizontal("two-objects", Some(2), 5)).await?;
-    // Written in the older version, it is the same autoscaler.
+    // The older version refers to the same autoscaler.
     for (name, version, rule) in
         [("of-min", "autoscaling/v1", min), ("of-max", "autoscaling/v2", max)]
     {
@@ -69,7 +70,7 @@ async fn make_shared_autoscalers(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// Rules that set the lower bound to 0: of an autoscaler with an external metric, and of one without.
+/// Rules that set the lower bound to 0, for an autoscaler with an external metric and one without.
 async fn make_rules_to_zero(cluster: &Cluster) -> TestResult {
     let queue = json!({
         "type": "External",
@@ -92,7 +93,7 @@ async fn make_rules_to_zero(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// Makes what the tests of this file look at.
+/// Creates the objects of the tests in this file.
 pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
     for (name, bounds, mut rule, ..) in moves() {
         rule["name"] = json!("bounds");
@@ -175,7 +176,7 @@ fn an_absent_lower_bound_is_one_and_setting_it_to_one_writes_nothing() -> TestRe
 }
 
 #[test]
-fn a_bound_moves_for_the_one_that_a_rule_sets_and_the_history_shows_it() -> TestResult {
+fn a_bound_moves_for_the_bound_of_a_rule_and_the_history_has_the_move() -> TestResult {
     on_stage(async |cluster| {
         for (name, _, _, [min, max], applied) in moves() {
             for (prefix, kind) in [("fhpa", FEDERATED), ("hpa", HORIZONTAL)] {

@@ -38,10 +38,10 @@ fn early(boundary: &str) -> Result<String> {
     Ok((boundary.parse::<Timestamp>()? - head_start()).to_string())
 }
 
-/// Waits for the write at the boundary, and checks that there was none before.
+/// Waits for the write at the boundary, and checks that no write came before.
 ///
-/// All reads of the target before the boundary return the old number. By the API server's own log, the one write was
-/// at the boundary or after it.
+/// All reads of the target before the boundary return the old number. By the API server's own log, the write was at the
+/// boundary or after it.
 async fn assert_written_at(
     boundary: &str,
     (cluster, controller): (&Cluster, &Controller),
@@ -67,7 +67,7 @@ async fn assert_written_at(
     Ok(())
 }
 
-/// The output of `kubectl get`, word by word, without ages: they differ from run to run.
+/// The output of `kubectl get`, word by word, without ages, which differ between runs.
 async fn table(cluster: &Cluster, namespace: &str) -> Result<Vec<Vec<String>>> {
     let output = cluster.kubectl(&["get", "cronfhpa", "-n", namespace]).await?;
     let words = |line: &str| line.split_ascii_whitespace().map(str::to_owned).collect();
@@ -87,7 +87,7 @@ async fn make_stories(cluster: &Cluster) -> TestResult {
     cluster.create(HORIZONTAL, "autoscaler", &horizontal("shop-fhpa", Some(2), 2000)).await?;
     cluster.create_text("story", &story()).await?;
     cluster.create_text("better", &better_approach()).await?;
-    // The version of the target, not of the object itself.
+    // The version of the target, not of the policy.
     let of_kubernetes = better_approach()
         .replace(
             "    apiVersion: autoscaling.karmada.io/v1alpha1",
@@ -97,8 +97,8 @@ async fn make_stories(cluster: &Cluster) -> TestResult {
     cluster.create_text("autoscaler", &of_kubernetes).await
 }
 
-/// In the status and in an Event of each.
-async fn what_has_happened_is_recorded(cluster: &Cluster) -> TestResult {
+/// Checks the status and an Event of each object.
+async fn firings_are_recorded_in_statuses_and_events(cluster: &Cluster) -> TestResult {
     for (namespace, applied, what) in [
         ("story", "appliedReplicas", "replicas to 1000 of Deployment.apps story/shop"),
         (
@@ -113,7 +113,8 @@ async fn what_has_happened_is_recorded(cluster: &Cluster) -> TestResult {
         ),
     ] {
         let has_fired = |status: &Value| status["lastExecutionTime"].is_string();
-        let status = cluster.await_status(namespace, NAME, "it has fired", has_fired).await?;
+        let status =
+            cluster.await_status(namespace, NAME, "the rule to have fired", has_fired).await?;
         let fired = fired_once(BOUNDARY, &json!({applied: 1000}), "2026-12-01T08:30:00Z");
         assert_eq!(history(&status, "Scale-Up")?, fired, "{namespace}");
         assert_eq!(history(&status, "Scale-Down")?, json!({"nextExecutionTime": ELEVEN}));
@@ -124,7 +125,7 @@ async fn what_has_happened_is_recorded(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// And in the metrics, of all together.
+/// Checks the metrics of all objects together.
 async fn metrics_show_it(controller: &Controller) -> TestResult {
     let eleven: Timestamp = ELEVEN.parse()?;
     let next = format!("almanac_cron_next_firing_timestamp_seconds {}", eleven.as_second());
@@ -148,13 +149,13 @@ async fn metrics_show_it(controller: &Controller) -> TestResult {
     Ok(())
 }
 
-/// Each status is written once when the object is first seen, and once when its rules have fired. A
-/// restart adds nothing.
-async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) -> TestResult {
+/// Each status is written once when the controller first observes the object, and once when its rules have fired. A
+/// restart adds no write.
+async fn each_status_is_written_once_for_all_firings(cluster: &Cluster) -> TestResult {
     let controller = cluster.start_at("2026-11-30T08:30:30Z", &[]).await?;
     cluster.namespace("zones").await?;
     cluster.create_text("zones", &two_zones()).await?;
-    // Every object created before this one has been reconciled before it.
+    // The controller has reconciled every older object before this object.
     cluster.await_status("zones", NAME, "armed", |status| !status.is_null()).await?;
     controller.stop().await?;
     let writes = cluster.writes().await?;
@@ -191,7 +192,7 @@ fn the_examples_of_the_design_fire_at_half_past_eight_and_not_before() -> TestRe
             assert_written_at(BOUNDARY, places, better, bounds),
             assert_written_at(BOUNDARY, places, autoscaler, bounds),
         )?;
-        what_has_happened_is_recorded(cluster).await?;
+        firings_are_recorded_in_statuses_and_events(cluster).await?;
         metrics_show_it(&controller).await?;
         let executed =
             cluster.get(CRON, "story", NAME).await?["status"]["lastExecutionTime"].take();
@@ -202,7 +203,7 @@ fn the_examples_of_the_design_fire_at_half_past_eight_and_not_before() -> TestRe
             [head, [NAME, "Deployment", "shop", ELEVEN, executed, "True"]]
         );
         controller.stop().await?;
-        statuses_are_written_once_for_all_that_has_happened(cluster).await
+        each_status_is_written_once_for_all_firings(cluster).await
     })
 }
 

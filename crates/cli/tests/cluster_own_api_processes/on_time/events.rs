@@ -1,4 +1,4 @@
-//! Events as people see them.
+//! Events as kubectl displays them.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
-//! Histories as a status shows them, without what differs from run to run.
+//! Histories in a status, without the parts that differ between runs.
 
 use anyhow::{Context as _, Result, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The history of a rule. Its fingerprint and the last handled time are not for users; the times
-/// of execution are left out, once it is seen that none is before its schedule.
+/// The history of a rule. Its fingerprint and the last handled time are not for users. The times of execution are
+/// omitted after a check that none is before its schedule.
 pub(crate) fn history(status: &Value, rule: &str) -> Result<Value> {
     let all = status["executionHistories"].as_array().context("no histories")?;
     let entry = all.iter().find(|entry| entry["ruleName"] == rule);
@@ -28,7 +28,7 @@ pub(crate) fn history(status: &Value, rule: &str) -> Result<Value> {
     Ok(entry)
 }
 
-/// The rules that have a history, in its order.
+/// The rules with a history, in the order of the status.
 pub(crate) fn rules_of(status: &Value) -> Vec<&str> {
     let all = status["executionHistories"].as_array().into_iter().flatten();
     all.filter_map(|entry| entry["ruleName"].as_str()).collect()

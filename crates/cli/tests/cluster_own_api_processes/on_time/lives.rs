@@ -1,5 +1,4 @@
-//! Objects that are deleted while work for them is pending, that are recreated under the same name,
-//! and whose status was mangled.
+//! Objects that are deleted with pending work, recreated with the same name, or damaged in their status.
 
 use almanac_harness::{AuditedRequest, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::Result;
@@ -13,7 +12,7 @@ use crate::on_time::histories::{fired_once, history, rules_of};
 use crate::on_time::rights::{access, grant_scaling};
 
 const BEFORE: &str = "2026-11-30T09:02:55Z";
-/// Well within the delay that the rules allow.
+/// A delay well within the limit that the rules allow.
 const AFTER: &str = "2026-11-30T09:04:00Z";
 const BOUNDARY: &str = "2026-11-30T09:03:00Z";
 const TOMORROW: &str = "2026-12-01T09:03:00Z";
@@ -36,7 +35,7 @@ async fn make_with_target(cluster: &Cluster, namespace: &str, names: &[&str]) ->
 
 async fn await_fired(cluster: &Cluster, namespace: &str, name: &str) -> Result<Value> {
     let has_fired = |status: &Value| status["lastExecutionTime"].is_string();
-    let status = cluster.await_status(namespace, name, "it has fired", has_fired).await?;
+    let status = cluster.await_status(namespace, name, "the rule to have fired", has_fired).await?;
     let once = fired_once(BOUNDARY, &json!({"appliedReplicas": 6}), TOMORROW);
     assert_eq!(history(&status, "morning")?, once, "{name}");
     Ok(status)
@@ -50,8 +49,8 @@ fn about<'a>(writes: &'a [AuditedRequest], name: &str) -> Vec<&'a AuditedRequest
     writes.iter().filter(|write| write.name == name).collect()
 }
 
-/// An API server dates objects to the second. An object created in the second of the boundary may be treated as an
-/// older one.
+/// Waits for the next second. The API server dates objects to the second, so an object created in the second of the
+/// boundary may be treated as older.
 async fn await_next_second(controller: &Controller) -> TestResult {
     let boundary: Timestamp = BOUNDARY.parse()?;
     controller.await_clock(boundary + SignedDuration::from_millis(1100)).await
@@ -64,7 +63,7 @@ fn a_policy_deleted_during_retries_is_not_applied_and_its_successor_starts_fresh
         cluster.namespace(CLOSED).await?;
         make_with_target(cluster, CLOSED, &["kept", "deleted", "reborn"]).await?;
         make_with_target(cluster, OPEN, &["phoenix", "going"]).await?;
-        // A finalizer keeps it from being removed, but it is being deleted.
+        // The object is being deleted, but a finalizer delays the removal.
         let held_back = json!({"metadata": {"finalizers": ["example.org/last-wish"]}});
         cluster.patch(CRON, OPEN, "going", &held_back).await?;
         cluster.delete(CRON, OPEN, "going").await?;
@@ -88,7 +87,7 @@ fn a_policy_deleted_during_retries_is_not_applied_and_its_successor_starts_fresh
             let nothing_yet = json!({"nextExecutionTime": TOMORROW});
             assert_eq!(history(&status, "morning")?, nothing_yet, "{name}");
         }
-        // All three have been waiting for the same permission; one of them still exists to use it.
+        // All three rules waited for the same permission; only one still exists to use the permission.
         grant_scaling(cluster, CLOSED).await?;
         await_fired(cluster, CLOSED, "kept").await?;
         controller.stop().await?;
@@ -105,7 +104,7 @@ fn a_policy_deleted_during_retries_is_not_applied_and_its_successor_starts_fresh
     })
 }
 
-/// Waits until an attempt at each of them has failed.
+/// Waits until an attempt of each rule has failed.
 async fn await_refusals(cluster: &Cluster, names: &[&str]) -> TestResult {
     await_condition("a refused write to each", PATIENCE, async || {
         let writes = cluster.target_writes().await?;
@@ -166,7 +165,7 @@ fn a_mangled_status_is_replaced_and_nothing_fires_for_the_past() -> TestResult {
             cluster.patch_status(CRON, home, name, status).await?;
             cluster.patch(DEPLOYMENT, home, name, &reset).await?;
         }
-        // One whose firing is not handled shows that it would be caught up at this time.
+        // A rule with a pending firing shows that the controller would catch up at this time.
         let before = cluster.get(CRON, home, "caught-up").await?;
         let mut entry = before["status"]["executionHistories"][0].clone();
         entry["lastHandledTime"] = json!("2026-11-30T09:02:00Z");

@@ -1,7 +1,6 @@
-//! Three minutes past nine: the results of rules at this one boundary, and the effect of later
-//! edits.
+//! Three minutes past nine: the results of rules at this boundary, and the effect of later edits.
 //!
-//! Every test has objects of its own, all created before the boundary, and they cross it together: see
+//! Every test has separate objects, created before the boundary, and all objects cross the boundary together: see
 //! `stage`.
 
 use almanac_harness::TestResult;
@@ -11,7 +10,7 @@ use crate::controller::{CRON, Cluster, DEPLOYMENT, Kind, condition, cron, deploy
 use crate::on_time::histories::{fired_once, history, is_settled, rules_of};
 use crate::on_time::stage::{BOUNDARY, NAMESPACE, TOMORROW, on_stage};
 
-/// Makes an object whose target is a Deployment of the same name.
+/// Creates an object whose target is a Deployment of the same name.
 async fn with_deployment(
     cluster: &Cluster,
     name: &str,
@@ -48,7 +47,7 @@ pub(crate) async fn writes_to(cluster: &Cluster, name: &str) -> Result<usize, an
     Ok(writes.iter().filter(|write| write.name == name).count())
 }
 
-/// Changes an object, and waits until its status is about it as it is then.
+/// Changes an object, and waits until the status describes the new version.
 async fn edit(cluster: &Cluster, name: &str, spec: &Value) -> Result<Value, anyhow::Error> {
     let before = cluster.get(CRON, NAMESPACE, name).await?;
     let after = cluster.patch(CRON, NAMESPACE, name, &json!({ "spec": spec })).await?;
@@ -57,7 +56,7 @@ async fn edit(cluster: &Cluster, name: &str, spec: &Value) -> Result<Value, anyh
     Ok(settled["status"].clone())
 }
 
-/// Makes what the tests of this file look at.
+/// Creates the objects of the tests in this file.
 pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
     let zoned = |name: &str, schedule: &str, zone: &str, replicas: u32| json!({"name": name, "schedule": schedule, "timeZone": zone, "targetReplicas": replicas});
     let rules = [
@@ -84,7 +83,7 @@ pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
     cluster.create(DEPLOYMENT, NAMESPACE, &deployment("elsewhere", 1)).await
 }
 
-/// The Deployments that are written to at the boundary, once each, and never again.
+/// The Deployments that are written at the boundary, exactly once each.
 pub(crate) const WRITTEN: [&str; 11] = [
     "edited",
     "from-zero",
@@ -157,7 +156,7 @@ fn an_invalid_rule_blocks_no_other_and_fires_normally_once_fixed() -> TestResult
             "{message}"
         );
         cluster.await_event(NAMESPACE, name, &format!("Warning RulesInvalid: {message}")).await?;
-        // Once fixed, it is a rule like the others; at its minute it was not one yet.
+        // After the fix, the rule is like the others. At its minute, the rule did not exist yet.
         let fixed = [daily("first", 4), daily("bad", 8), daily("last", 6)];
         let status = edit(cluster, name, &json!({ "rules": fixed })).await?;
         assert_eq!(rules_of(&status), ["first", "bad", "last"]);
@@ -234,10 +233,14 @@ fn an_edited_rule_keeps_its_history_and_does_not_fire_for_the_past() -> TestResu
             history(&status, "added")?,
             json!({"nextExecutionTime": "2026-12-01T09:00:00Z"})
         );
-        // Back to what it was; it has fired for this minute.
+        // Back to the original schedule; the rule has already fired for this minute.
         let status = edit(cluster, "edited", &json!({"rules": [daily("morning", 4)]})).await?;
         assert_eq!(history(&status, "morning")?, morning());
-        assert_eq!(numbers(cluster, DEPLOYMENT, "edited").await?[0], 2, "it was set by hand since");
+        assert_eq!(
+            numbers(cluster, DEPLOYMENT, "edited").await?[0],
+            2,
+            "the manual value was overwritten"
+        );
         Ok(())
     })
 }
@@ -276,7 +279,7 @@ fn a_lowered_failure_limit_applies_immediately() -> TestResult {
 }
 
 #[test]
-fn a_new_target_is_left_alone_until_the_next_firing() -> TestResult {
+fn a_new_target_is_unchanged_until_the_next_firing() -> TestResult {
     on_stage(async |cluster| {
         after_firing(cluster, "moved").await?;
         for name in ["elsewhere", "moved"] {

@@ -1,4 +1,4 @@
-//! The number of a schedule: at the scrape, in the status, and while it cannot be used.
+//! The number of a schedule: at the scrape, in the status, and while the schedule is unusable.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::Result;
@@ -28,7 +28,7 @@ async fn await_producer(
     Ok(cluster.await_object(PRODUCER, ("shop", name), what, is_so).await?["status"].clone())
 }
 
-/// Waits until Prometheus would see exactly these.
+/// Waits until a scrape returns exactly these series.
 async fn await_series(controller: &Controller, metric: &str, wanted: &[String]) -> TestResult {
     await_condition(&format!("the series {wanted:?}"), PATIENCE, async || {
         let actual = controller.scrape(metric).await?;
@@ -37,8 +37,8 @@ async fn await_series(controller: &Controller, metric: &str, wanted: &[String]) 
     .await
 }
 
-/// Scrapes again and again across the boundary: not one scrape before it has the new number, and
-/// not one after it has the old.
+/// Scrapes repeatedly across the boundary: no scrape before the boundary has the new number, and no scrape after the
+/// boundary has the old number.
 async fn assert_scrapes_turn_at_the_boundary(controller: &Controller) -> TestResult {
     let boundary: Timestamp = BOUNDARY.parse()?;
     let mut seen_before = 0;
@@ -50,7 +50,7 @@ async fn assert_scrapes_turn_at_the_boundary(controller: &Controller) -> TestRes
         if ended < boundary {
             assert_eq!(actual, of_value(1), "at {ended}");
             seen_before += 1;
-            return Ok(Observation::NotYet(format!("it is {ended}")));
+            return Ok(Observation::NotYet(format!("the value is {ended}")));
         }
         if began < boundary {
             return Ok(Observation::NotYet("a scrape under way at the boundary".into()));
@@ -108,7 +108,7 @@ fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> Tes
     })
 }
 
-/// Only what the controller has set in a status is its own.
+/// The controller owns only the fields of a status that it has set.
 async fn a_condition_of_another_field_manager_stays(cluster: &Cluster) -> TestResult {
     let approved = json!([{"op": "add", "path": "/status/conditions/-", "value": {
         "type": "Approved", "status": "True", "reason": "Somebody", "message": "",
@@ -124,7 +124,7 @@ async fn a_schedule_that_cannot_be_used_has_no_series(
     cluster: &Cluster,
     controller: &Controller,
 ) -> TestResult {
-    // Under the name that the first releases had for it.
+    // Uses the field name of the first releases.
     let other = json!({
         "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
         "metadata": {"name": "other"},

@@ -9,7 +9,7 @@ use crate::controller::Cluster;
 /// The account of the controller.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:default:almanac";
 
-/// Everything that the controller needs except for scaling Deployments.
+/// All permissions that the controller needs, except for scaling Deployments.
 const RIGHTS: &str = r"
 apiVersion: v1
 kind: ServiceAccount
@@ -53,13 +53,13 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: almanac}
 subjects: [{kind: ServiceAccount, namespace: default, name: almanac}]
 ";
 
-/// Makes the account, and gets access as it.
+/// Creates the account, and returns access with its permissions.
 pub(crate) async fn access(test: &OwnTest, cluster: &Cluster) -> Result<ServiceAccountAccess> {
     cluster.create_text("default", RIGHTS).await?;
     test.service_account("default", "almanac").await
 }
 
-/// Lets the account scale the Deployments of a namespace.
+/// Allows the account to scale the Deployments of a namespace.
 pub(crate) async fn grant_scaling(cluster: &Cluster, namespace: &str) -> TestResult {
     cluster.create_text(namespace, TO_SCALE).await
 }

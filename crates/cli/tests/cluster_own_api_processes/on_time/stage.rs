@@ -1,7 +1,7 @@
 //! One control plane and one controller for all tests of the same boundary. A boundary requires both, and takes ten
 //! seconds, so a dozen tests share it.
 //!
-//! The objects for the boundary and their expected results are up to the tests.
+//! The tests define the objects for the boundary and their expected results.
 
 use almanac_harness::TestResult;
 use tokio::runtime;

@@ -22,7 +22,7 @@ async fn place(cluster: &Cluster, name: &str, expressions: &[&str]) -> TestResul
     cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &by(expressions))).await
 }
 
-/// Says which version of Kubernetes a cluster runs.
+/// Sets the Kubernetes version in a cluster's status.
 async fn runs(cluster: &Cluster, name: &str, version: &str) -> TestResult {
     let status = json!({ "version": { "kubernetes": version } });
     cluster.patch_status(CLUSTER, "", name, &status).await
@@ -41,7 +41,7 @@ async fn beat(cluster: &Cluster, name: &str, second: i64) -> TestResult {
 async fn turns(controller: &Controller) -> anyhow::Result<f64> {
     let lines = controller.scrape("almanac_placement_turns_total ").await?;
     let number = lines.first().and_then(|it| it.rsplit(' ').next());
-    Ok(number.context("it is not exported")?.parse()?)
+    Ok(number.context("the metric is not exported")?.parse()?)
 }
 
 const NEW: &str =
@@ -101,7 +101,7 @@ fn an_unusable_expression_keeps_the_selection_and_is_reported_with_its_fix() -> 
             ensure!(message.len() < 1_000, "{name}: {message}");
         }
         cluster.delete(CLUSTER, "", "c2").await?;
-        // This one shows that the others had their chance.
+        // This placement shows that the process has reconciled the others.
         await_selected(cluster, "sound", &["c1"]).await?;
         for (name, ..) in bad {
             await_selected(cluster, name, &["c1", "c2"]).await?;
@@ -146,12 +146,12 @@ fn heartbeats_of_a_cluster_reconcile_no_placement() -> TestResult {
         for second in 1..BEATS {
             beat(cluster, "c1", second).await?;
         }
-        // An event after them on the same watch.
+        // A later event of the same watch.
         beat(cluster, "c2", 0).await?;
         await_selected(cluster, "available", &["c1", "c2"]).await?;
         let taken = turns(&controller).await? - before;
         eprintln!("{taken} turns in {BEATS} heartbeats");
-        // The one of the placement that selects the other cluster.
+        // The request of the placement that selects the other cluster.
         ensure!(format!("{taken}") == "1", "{taken} turns");
         controller.stop().await
     })

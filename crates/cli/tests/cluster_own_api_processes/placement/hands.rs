@@ -57,13 +57,13 @@ fn a_foreign_object_is_left_unchanged_and_reported() -> TestResult {
         ensure!(message.contains("belongs to no placement, by its labels and owners"), "{message}");
         let actual = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
         ensure!(clusters_of(&actual) == ["c7"], "{actual}");
-        ensure!(decision_writes(cluster).await?.is_empty(), "it was written");
-        // With the label it is one of the placement, which takes it over.
+        ensure!(decision_writes(cluster).await?.is_empty(), "a decision was written");
+        // With the label, the decision belongs to the placement, which adopts the decision.
         let label = json!({ "metadata": { "labels": { format!("{GROUP}/placement"): "web" } } });
         cluster.patch(DECISION, NAMESPACE, "web-decision-1", &label).await?;
         await_selected(cluster, "web", &["c1"]).await?;
         let placement = cluster.get(PLACEMENT, NAMESPACE, "web").await?;
-        // The clusters come first; the owner is another write.
+        // The first write is of the clusters; the owner is another write.
         let is_owned = |it: &Value| {
             it["metadata"]["ownerReferences"][0]["uid"] == placement["metadata"]["uid"]
         };

@@ -1,4 +1,4 @@
-//! Many clusters with many scores: their cost in a process.
+//! Many clusters with many scores: the resource usage of a process.
 
 use almanac_fixtures::hub;
 use almanac_fixtures::trials::size;
@@ -14,7 +14,7 @@ use crate::placement::stage::{
 
 /// The usual number of clusters.
 const CLUSTERS: usize = 150;
-/// The most concurrent requests of the test.
+/// The maximum number of concurrent requests of the test.
 const AT_ONCE: usize = 16;
 
 #[test]

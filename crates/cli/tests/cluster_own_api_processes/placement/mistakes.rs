@@ -1,4 +1,4 @@
-//! Specs that cannot be used: the selection stays, and a condition reports the problem.
+//! Unusable specs: the selection is unchanged, and a condition reports the problem.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
@@ -11,7 +11,7 @@ use crate::placement::stage::{
     prepare, start,
 };
 
-/// Makes the definition of placements accept what that of Open Cluster Management accepts.
+/// Extends the CRD of placements to accept the same values as that of Open Cluster Management.
 async fn loosen(cluster: &Cluster) -> TestResult {
     let name = format!("placements.{GROUP}");
     let mut definition = cluster.get(DEFINITION, "", &name).await?;
@@ -65,7 +65,7 @@ fn an_unusable_spec_keeps_the_selection_and_reports_the_problem() -> TestResult 
             await_reason(cluster, name, "Ready", "False PlacementInvalid").await?;
         }
         cluster.delete(CLUSTER, "", "c2").await?;
-        // This one shows that the others had their chance.
+        // This placement shows that the process has reconciled the others.
         await_selected(cluster, "sound", &["c1"]).await?;
         for (name, ..) in &bad {
             await_selected(cluster, name, &["c1", "c2"]).await?;

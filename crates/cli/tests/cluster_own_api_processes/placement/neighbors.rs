@@ -1,4 +1,4 @@
-//! Next to Open Cluster Management, with a stop annotation, and exempt.
+//! Placements next to Open Cluster Management, with a stop annotation, and exempt.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
@@ -27,7 +27,7 @@ async fn hold_their_lease(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn placements_are_left_to_open_cluster_management_unless_they_are_taken_over() -> TestResult {
+fn placements_belong_to_open_cluster_management_unless_a_flag_lists_them() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         hold_their_lease(cluster).await?;
@@ -84,14 +84,14 @@ fn nothing_changes_in_exempt_objects_or_while_stopped() -> TestResult {
         cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("late", &json!({}))).await?;
         cluster.kubectl(&["annotate", "namespace", "calm", "almanac.dev/ignore-"]).await?;
-        // A controller that is not stopped would have written by the time this later event is seen.
+        // A controller that is not stopped would have written before this later event.
         cluster.kubectl(&["annotate", "lease", "almanac", "seen=true"]).await?;
         let renewed = cluster.get(LEASE, NAMESPACE, "almanac").await?["spec"]["renewTime"].clone();
         let is_later = |lease: &Value| lease["spec"]["renewTime"] != renewed;
         cluster.await_object(LEASE, (NAMESPACE, "almanac"), "to be renewed", is_later).await?;
         ensure!(
             cluster.get(DECISION, NAMESPACE, "late-decision-1").await?.is_null(),
-            "it was written"
+            "a decision was written"
         );
         cluster.kubectl(&["annotate", "lease", "almanac", &stop("-")]).await?;
         for name in ["web", "late"] {

@@ -1,4 +1,4 @@
-//! The decisions of a placement as a watch delivers their changes, one request after the other.
+//! The decisions of a placement: a watch delivers their changes, one request after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::{Deserializer, Value};
 
 use crate::placement::stage::{DECISION, GROUP, NAMESPACE, clusters_of};
 
-/// Writes down all decisions of the namespace as they change.
+/// Records all decisions of the namespace when they change.
 pub(crate) struct Observer {
     watching: Program,
 }
@@ -33,19 +33,19 @@ impl Observer {
         Ok(Self { watching: Program::start(kubectl.program(), &arguments, &[])? })
     }
 
-    /// Waits until it has seen a decision.
+    /// Waits until the observer has received a decision.
     pub(crate) async fn await_first(&self, decision: &str) -> Result<()> {
         self.watching.await_log(&format!("\"name\":\"{decision}\"")).await
     }
 
-    /// Checks that these clusters were selected all the time from when they were first, and at the end as well.
+    /// Checks that these clusters stayed selected since their first selection, including the end.
     pub(crate) fn ensure_never_missing(&self, placement: &str, clusters: &[String]) -> Result<()> {
         let log = self.watching.log()?;
         let label = format!("{GROUP}/placement");
         let mut decisions: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let (mut is_complete, mut changes) = (false, 0);
         for event in Deserializer::from_str(&log).into_iter::<Value>() {
-            // The last one may still be being written.
+            // The last decision may still be incomplete.
             let Ok(event) = event else { break };
             let object = &event["object"];
             let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
@@ -55,13 +55,13 @@ impl Observer {
             } else {
                 decisions.insert(name, clusters_of(object));
             }
-            let seen: BTreeSet<&String> = decisions.values().flatten().collect();
-            let missing: Vec<_> = clusters.iter().filter(|it| !seen.contains(it)).collect();
+            let selected: BTreeSet<&String> = decisions.values().flatten().collect();
+            let missing: Vec<_> = clusters.iter().filter(|it| !selected.contains(it)).collect();
             ensure!(!is_complete || missing.is_empty(), "{missing:?} missing from {decisions:?}");
             is_complete |= missing.is_empty();
             changes += 1;
         }
-        ensure!(is_complete && changes > 1, "they were never selected: {log}");
+        ensure!(is_complete && changes > 1, "the clusters were never selected: {log}");
         Ok(())
     }
 }

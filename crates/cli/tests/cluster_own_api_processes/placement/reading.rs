@@ -1,4 +1,4 @@
-//! The permissions needed to forecast the placements of a cluster, and the messages where they are missing.
+//! The permissions needed to forecast the placements of a cluster, and the messages for missing permissions.
 
 use std::path::Path;
 use std::process::Stdio;

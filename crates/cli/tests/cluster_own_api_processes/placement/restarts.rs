@@ -1,4 +1,5 @@
-//! Killed in the middle of its writes, succeeded by another, and with requests that fail or whose responses are lost.
+//! A process is killed in the middle of its writes, and succeeded by another replica. Other requests fail, or lose
+//! their responses.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,7 @@ fn after_a_kill_between_writes_no_cluster_is_missing_and_a_successor_continues()
         await_sizes(cluster, "web", &[100, 20]).await?;
         let observer = Observer::start(test).await?;
         observer.await_first("web-decision-2").await?;
-        // Clusters with names that come first move all others; each request in turn never arrives.
+        // Clusters with earlier names move all others. In each step, another request is lost.
         for (round, fresh) in ["a1", "a2", "a3", "a4"].into_iter().enumerate() {
             let hang = proxy
                 .inject(Fault::hang().method(Method::PATCH).path_contains("placementdecisions"));
@@ -70,7 +71,7 @@ fn a_successor_continues_from_the_decisions_of_the_leader() -> TestResult {
         await_selected(cluster, "web", &["c1"]).await?;
         let writes = decision_writes(cluster).await?;
         first.program.kill()?;
-        // Not enough to make up for being selected.
+        // The difference is too small to outweigh the advantage of selected clusters.
         ratio(cluster, "c2", 99).await?;
         place(cluster, "best", 1, &[("default/cpuratio", 1)]).await?;
         await_selected(cluster, "best", &["c2"]).await?;
@@ -125,12 +126,12 @@ fn a_process_without_pending_changes_writes_nothing() -> TestResult {
         let before = cluster.writes().await?.len();
         controller.program.start_again()?;
         controller.program.await_ready().await?;
-        // All remaining writes come before this one.
+        // All remaining writes precede this write.
         place(cluster, "other", 0, &[]).await?;
         await_sizes(cluster, "other", &[0]).await?;
         controller.stop().await?;
-        let written = cluster.writes().await?;
-        let web: BTreeSet<&str> = written[before..]
+        let writes = cluster.writes().await?;
+        let web: BTreeSet<&str> = writes[before..]
             .iter()
             .map(|it| &*it.name)
             .filter(|it| it.starts_with("web"))

@@ -1,4 +1,4 @@
-//! Scores that change, end, or are missing.
+//! Scores that change, expire, or are missing.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;

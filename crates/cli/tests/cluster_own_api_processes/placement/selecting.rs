@@ -12,7 +12,7 @@ use crate::placement::stage::{
 };
 
 #[test]
-fn a_balancing_placement_moves_when_another_one_selects_its_cluster() -> TestResult {
+fn a_balancing_placement_moves_when_another_placement_selects_its_cluster() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         ratio(cluster, "c1", 90).await?;
@@ -41,7 +41,7 @@ fn the_placement_of_the_design_selects_by_score_and_keeps_its_selection() -> Tes
         cluster.create_text(NAMESPACE, &of_the_design).await?;
         let controller = start(cluster).await?;
         await_selected(cluster, "placement", &["c1", "c2", "c4"]).await?;
-        // It is steady: no score makes up for three times a hundred.
+        // The selection is steady: no score outweighs three times a hundred.
         ratio(cluster, "c3", 100).await?;
         ratio(cluster, "c1", -100).await?;
         place(cluster, "least", 1, &[("default/cpuratio", -1)]).await?;
@@ -96,7 +96,8 @@ fn a_hundred_and_one_clusters_are_two_decisions_that_lose_no_selected_cluster() 
         cluster.patch(PLACEMENT, NAMESPACE, "web", &wanted(0)).await?;
         await_sizes(cluster, "web", &[0]).await?;
         ensure_agreed(cluster).await?;
-        // Watch events of our own writes, before their responses or after, do not count as those of another writer.
+        // Watch events of our own writes, before or after their responses, are not treated as those of another field
+        // manager.
         let undone = controller.scrape("almanac_placement_undone_total").await?;
         ensure!(undone == ["almanac_placement_undone_total 0"], "{undone:?}");
         controller.stop().await

@@ -1,5 +1,5 @@
-//! A hub with clusters, a process that reconciles its placements, and their selections; and checks that the engine,
-//! the checker, `almanac explain` and `almanac forecast` agree with it.
+//! A hub with clusters, a process that reconciles its placements, and their selections. Also checks that the engine,
+//! the checker, `almanac explain` and `almanac forecast` agree with the process.
 
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
@@ -47,13 +47,13 @@ const ALL: [(ApiKind, Kind); 6] = [
 ];
 
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
-/// A process that takes part in no election.
+/// The flag of a process without leader election.
 pub(crate) const ALONE: &[&str] = &["--controllers=placement", "--leader-elect=false"];
 
 /// The directory of the CRDs of a hub.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/hub-crds");
 
-/// Runs a test on a control plane that has the definitions of a hub, and nothing that reacts to anything.
+/// Runs a test on a control plane with the CRDs of a hub, and without controllers.
 pub(crate) fn on_hub(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResult) -> TestResult {
     on_cluster(async |own, cluster| {
         define(cluster).await?;
@@ -61,13 +61,13 @@ pub(crate) fn on_hub(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResult) -
     })
 }
 
-/// Installs the definitions of a hub.
+/// Installs the CRDs of a hub.
 pub(crate) async fn define(cluster: &Cluster) -> TestResult {
     cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS]).await?;
     cluster.await_definitions().await
 }
 
-/// Makes a set that is bound to the namespace, with clusters of these names.
+/// Creates a set that is bound to the namespace, with clusters of these names.
 pub(crate) async fn prepare(cluster: &Cluster, clusters: &[&str]) -> TestResult {
     cluster.create(SET, "", &hub::managed_cluster_set()).await?;
     cluster.create(BINDING, NAMESPACE, &hub::managed_cluster_set_binding()).await?;
@@ -77,7 +77,7 @@ pub(crate) async fn prepare(cluster: &Cluster, clusters: &[&str]) -> TestResult 
     Ok(())
 }
 
-/// Starts a process whose clock is the machine's.
+/// Starts a process with the wall clock as its policy clock.
 pub(crate) async fn start(cluster: &Cluster) -> Result<Controller> {
     cluster.start_at(&Timestamp::now().to_string(), ALONE).await
 }
@@ -93,12 +93,12 @@ pub(crate) async fn score(cluster: &Cluster, cluster_name: &str, status: &Value)
     cluster.patch_status(SCORE, cluster_name, "default", status).await
 }
 
-/// Sets the one score that most tests use.
+/// Sets the score that most tests use.
 pub(crate) async fn ratio(cluster: &Cluster, cluster_name: &str, value: i64) -> TestResult {
     score(cluster, cluster_name, &hub::scored(&[("cpuratio", value)], None)).await
 }
 
-/// Sets a score that expires soon, but not before a slow machine has selected by it; returns the expiry. The API has
+/// Sets a score that expires soon, but not before a slow machine has used the score; returns the expiry. The API has
 /// whole seconds.
 pub(crate) async fn score_for_now(
     cluster: &Cluster,
@@ -111,7 +111,7 @@ pub(crate) async fn score_for_now(
     Ok(end)
 }
 
-/// Waits until a placement has selected the first of these clusters, and at the end of a score the second. Returns
+/// Waits until a placement has selected the first of these clusters, and the second after the score expires. Returns
 /// the delay.
 pub(crate) async fn await_end(
     cluster: &Cluster,
@@ -201,7 +201,7 @@ pub(crate) fn condition_text(object: &Value, about: &str) -> String {
     format!("{holds} {reason}: {message}")
 }
 
-/// Waits until a condition of a placement has this status and reason; its message.
+/// Waits until a condition of a placement has this status and reason; returns its message.
 pub(crate) async fn await_reason(
     cluster: &Cluster,
     placement: &str,
@@ -215,7 +215,7 @@ pub(crate) async fn await_reason(
     Ok(condition_text(&object, about)[begin.len()..].to_owned())
 }
 
-/// Everything of the hub, as the engine reads it.
+/// All objects of the hub, as the engine reads them.
 async fn world(cluster: &Cluster, now: Timestamp) -> Result<World> {
     let mut world = World::default();
     for (kind, at) in ALL {
@@ -256,20 +256,20 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// Checks the same, and ends the process.
+/// Checks the placements with [`ensure_agreed`], and ends the process.
 pub(crate) async fn end_agreed(cluster: &Cluster, controller: &Controller) -> TestResult {
     ensure_agreed(cluster).await?;
     controller.stop().await
 }
 
-/// The output of the program over the cluster.
+/// The output of the program for the cluster.
 pub(crate) async fn json_of(cluster: &Cluster, arguments: &[&str]) -> Result<Value> {
     let output = command(cluster, arguments).output().await?;
     let reported = String::from_utf8_lossy(&output.stderr).into_owned();
     serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {reported}"))
 }
 
-/// The exit code of the program with the cluster, and all its output.
+/// The exit code of the program for the cluster, and all its output.
 pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> Result<(Option<i32>, String)> {
     let output = command(cluster, arguments).output().await?;
     let bytes = [output.stdout, output.stderr].concat();

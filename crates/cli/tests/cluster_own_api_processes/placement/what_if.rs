@@ -40,7 +40,7 @@ fn explain_previews_the_selection_of_a_file_and_writes_nothing() -> TestResult {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("placement.yaml");
         let path = file.display().to_string();
-        // One that is there, changed, and one that is not there. Neither names its namespace.
+        // An existing placement, changed, and a new placement. Neither names its namespace.
         std::fs::write(&file, format!("{}---\n{}", by_ratio("there", "2"), by_ratio("new", "3")))?;
         for (name, selected) in [("there", json!(["c2", "c3"])), ("new", json!(["c1", "c2", "c3"]))]
         {
@@ -55,7 +55,7 @@ fn explain_previews_the_selection_of_a_file_and_writes_nothing() -> TestResult {
         assert_eq!(forecast["series"].as_array().map(Vec::len), Some(2), "{forecast:#}");
         let after =
             [cluster.list(PLACEMENT, NAMESPACE).await?, cluster.list(DECISION, NAMESPACE).await?];
-        assert_eq!(after, before, "it has written something");
+        assert_eq!(after, before, "the command wrote to the cluster");
         // A finding has its position in the file.
         std::fs::write(&file, by_ratio("new", "3").replace("Exact", "Exactly"))?;
         let (code, text) =
@@ -63,7 +63,7 @@ fn explain_previews_the_selection_of_a_file_and_writes_nothing() -> TestResult {
                 .await?;
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains(&format!("{path}:8:11")), "{text}");
-        // One elsewhere is not answered as if it were here.
+        // A placement in another namespace has no result here.
         std::fs::write(
             &file,
             by_ratio("new", "3").replace("name: new", "name: new\n  namespace: elsewhere"),

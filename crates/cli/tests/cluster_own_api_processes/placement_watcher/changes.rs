@@ -1,5 +1,5 @@
-//! The hub of the test, on the API server and in parallel for the second scheduler, and random changes of it. Nothing
-//! in it depends on earlier selections, so that the expected selection is known.
+//! The hub of the test: the objects on the API server, a copy for the second scheduler, and random changes. The hub
+//! does not depend on earlier selections, so the expected selection is known.
 
 use std::collections::BTreeSet;
 
@@ -20,21 +20,21 @@ pub(crate) const PLACEMENTS: [&str; 2] = ["web", "api"];
 const CLUSTERS: usize = 250;
 /// The number of clusters with scores.
 const SCORED: usize = 40;
-/// The last one is created or deleted at the end of each plan, and at no other time: the decision at the end of a
-/// plan differs from that at its start. Its score selects it for any number of clusters.
+/// The last cluster is created or deleted at the end of each plan, and at no other time. So the decision at the end of
+/// a plan differs from that at its start. Its score selects the cluster for any number of clusters.
 const LAST: usize = CLUSTERS - 1;
-/// The most concurrent requests of the test.
+/// The maximum number of concurrent requests of the test.
 const AT_ONCE: usize = 16;
 
 /// The local copy of the hub.
 pub(crate) struct Mirror {
     objects: Objects,
-    /// The hub during the last plan: a controller may be behind by that much.
+    /// The states of the hub during the last plan: a controller may lag by that much.
     before: Option<Span>,
     is_last_away: bool,
 }
 
-/// All that a hub was in a while, as far as it matters to what is selected.
+/// All states of a hub during a period that affect the selection.
 #[derive(Clone)]
 struct Span {
     clusters: Vec<Range>,
@@ -42,7 +42,7 @@ struct Span {
     fewest: ByPlacement<u64>,
 }
 
-/// All that a cluster was.
+/// All states of a cluster during a period.
 #[derive(Clone)]
 struct Range {
     lowest: i64,
@@ -55,14 +55,14 @@ struct Range {
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     kind: Kind,
-    /// As objects have it.
+    /// The values of the API fields.
     kind_name: &'static str,
     namespace: String,
     name: String,
     patch: Value,
 }
 
-/// The planned changes, and the clusters that stay selected throughout.
+/// The planned changes, and the clusters that must stay selected throughout.
 pub(crate) struct Planned {
     pub(crate) rounds: Vec<Vec<Change>>,
     pub(crate) stay: ByPlacement<BTreeSet<String>>,
@@ -85,7 +85,7 @@ impl Change {
 }
 
 impl Mirror {
-    /// Makes the hub on the API server.
+    /// Creates the hub on the API server.
     pub(crate) async fn create(cluster: &Cluster) -> Result<Self> {
         prepare(cluster, &[]).await?;
         let mut binding = hub::managed_cluster_set_binding();
@@ -120,12 +120,12 @@ impl Mirror {
         Ok(Self { objects, before: None, is_last_away: false })
     }
 
-    /// The decisions of every placement, as they should be.
+    /// The expected decisions of every placement.
     pub(crate) fn decided(&self) -> Result<ByPlacement<Vec<Decision>>> {
         let now = Timestamp::now();
         let decided = PLACEMENTS.into_iter().map(|name| {
             let placement = self.objects.get("Placement", NAMESPACE, name);
-            let placement = placement.context("a placement is gone")?;
+            let placement = placement.context("a placement is missing")?;
             let schedule = schedule(&self.objects, placement, now);
             let schedule = schedule.map_err(|it| anyhow!("{it:?}"))?;
             Ok((name.to_owned(), schedule.decisions))
@@ -133,7 +133,7 @@ impl Mirror {
         decided.collect()
     }
 
-    /// Plans this number of rounds, and makes their changes in the local copy.
+    /// Plans this number of rounds, and applies their changes to the local copy.
     pub(crate) fn plan(&mut self, rng: &mut Rng, rounds: u64) -> Result<Planned> {
         let mut span = self.span()?;
         let mut planned = Vec::new();
@@ -145,7 +145,7 @@ impl Mirror {
             }
             for it in &round {
                 let object = self.objects.get(it.kind_name, &it.namespace, &it.name);
-                let mut object = object.context("an object is gone")?.clone();
+                let mut object = object.context("an object is missing")?.clone();
                 merge(&mut object, &it.patch);
                 self.objects.put(object);
                 span = span.and(&self.span()?);
@@ -162,7 +162,7 @@ impl Mirror {
         let clusters = (0..CLUSTERS).map(|number| {
             let name = cluster_name(number);
             let cluster = self.objects.get("ManagedCluster", "", &name);
-            let is_away = !cluster.context("a cluster is gone")?["spec"]["taints"].is_null();
+            let is_away = !cluster.context("a cluster is missing")?["spec"]["taints"].is_null();
             let scores = self.objects.get("AddOnPlacementScore", &name, "default");
             let score = scores.map_or(Some(0), |it| it["status"]["scores"][0]["value"].as_i64());
             let score = score.context("a score is no number")?;
@@ -170,7 +170,7 @@ impl Mirror {
         });
         let fewest = PLACEMENTS.into_iter().map(|name| {
             let placement = self.objects.get("Placement", NAMESPACE, name);
-            let wanted = &placement.context("a placement is gone")?["spec"]["numberOfClusters"];
+            let wanted = &placement.context("a placement is missing")?["spec"]["numberOfClusters"];
             Ok((name.to_owned(), wanted.as_u64().unwrap_or(u64::MAX)))
         });
         Ok(Span {
@@ -195,8 +195,8 @@ impl Span {
         Span { clusters: clusters.collect(), fewest: fewest.collect() }
     }
 
-    /// The clusters that are selected for every mixture of these states: the changes of clusters, scores and
-    /// placements reach a controller in any order.
+    /// The clusters that are selected for every mixture of these states: the changes of clusters, scores and placements
+    /// reach a controller in any order.
     fn stay(&self) -> ByPlacement<BTreeSet<String>> {
         let all = || self.clusters.iter().enumerate();
         let ahead = |number: usize, cluster: &Range| {
@@ -257,7 +257,7 @@ fn change(rng: &mut Rng) -> Change {
     }
 }
 
-/// Another number of clusters, or another division of them.
+/// Changes the number of clusters, or their division into decisions.
 fn spec(rng: &mut Rng) -> Value {
     if rng.bool() {
         let count = [Value::Null, json!(249), json!(201), json!(120), json!(100), json!(60)];

@@ -17,7 +17,7 @@ use crate::placement_watcher::watcher::{ByPlacement, Watcher};
 /// The failures during some rounds.
 pub(crate) struct Trouble {
     what: FailureKind,
-    /// In which of the rounds, if it is at an instant.
+    /// The round of an immediate failure; `None` for other failures.
     at: usize,
     injected: Option<Injected>,
 }
@@ -36,7 +36,7 @@ enum FailureKind {
 }
 
 impl Trouble {
-    /// Something random.
+    /// A random failure.
     pub(crate) fn begin(rng: &mut Rng, proxy: &FaultProxy) -> Self {
         let all = [
             FailureKind::Nothing,
@@ -76,12 +76,12 @@ impl Trouble {
         Self { what, at: rng.usize(0..10), injected }
     }
 
-    /// A word for it.
+    /// A short name of the failure.
     pub(crate) fn name(&self) -> String {
         format!("{:?}", self.what)
     }
 
-    /// The immediate failure in one of the rounds.
+    /// Injects an immediate failure in its round.
     pub(crate) async fn strike(
         &self,
         round: usize,
@@ -101,8 +101,8 @@ impl Trouble {
         Ok(())
     }
 
-    /// Ends it when all changes have been made. If the process must be killed while it writes, that happens here,
-    /// provided there is still something to write.
+    /// Ends the failure after all changes. If the process must be killed during a write, the kill happens here,
+    /// provided that a write is pending.
     pub(crate) async fn end(
         &self,
         watcher: &Watcher,
@@ -128,12 +128,12 @@ impl Trouble {
     }
 }
 
-/// Only with writes of decisions, after this number of them.
+/// Applies a fault only to writes of decisions, after this number of writes.
 fn spoiling_writes(fault: Fault, skipped: usize) -> Fault {
-    let seen = std::sync::atomic::AtomicUsize::new(0);
+    let matches = std::sync::atomic::AtomicUsize::new(0);
     fault.matching(move |request| {
         let is_write = [Method::POST, Method::PATCH, Method::DELETE].contains(&request.method)
             && request.path.contains("/placementdecisions");
-        is_write && seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= skipped
+        is_write && matches.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= skipped
     })
 }

@@ -20,16 +20,16 @@ use crate::placement_watcher::stage::{GROUP, NAMESPACE};
 /// The clusters of each placement.
 pub(crate) type ByPlacement<Clusters> = BTreeMap<String, Clusters>;
 
-/// A watcher at work.
+/// A running watch of decisions.
 pub(crate) struct Watcher {
-    seen: Arc<Mutex<WatchedObjects>>,
+    watched: Arc<Mutex<WatchedObjects>>,
     follows: JoinHandle<()>,
 }
 
-/// The objects seen so far.
+/// The observed objects.
 #[derive(Default)]
 struct WatchedObjects {
-    /// The decisions there are, by name, and the placement of each.
+    /// The existing decisions by name, with the placement of each decision.
     decisions: BTreeMap<String, (String, Decision)>,
     required: ByPlacement<BTreeSet<String>>,
     events: usize,
@@ -38,7 +38,7 @@ struct WatchedObjects {
 }
 
 impl Watcher {
-    /// Starts a watcher, after it has listed the existing objects.
+    /// Starts a watcher; returns after the first list.
     pub(crate) async fn start(cluster: &Cluster) -> Result<Self> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
@@ -48,25 +48,25 @@ impl Watcher {
             plural: "placementdecisions".to_owned(),
         };
         let api = Api::namespaced_with(cluster.client(), NAMESPACE, &resource);
-        let seen = Arc::new(Mutex::new(WatchedObjects::default()));
+        let watched = Arc::new(Mutex::new(WatchedObjects::default()));
         // The first request for a new kind may get a response to retry.
         let version = await_condition("a list of the decisions", PATIENCE, async || {
-            Ok(Observation::Holds(list(&api, &seen).await?))
+            Ok(Observation::Holds(list(&api, &watched).await?))
         });
         let version = version.await?;
-        let follows = tokio::spawn(follow(api, Arc::clone(&seen), version));
-        Ok(Self { seen, follows })
+        let follows = tokio::spawn(follow(api, Arc::clone(&watched), version));
+        Ok(Self { watched, follows })
     }
 
-    /// From now on, these clusters must always be selected.
+    /// Requires that these clusters are always selected from now on.
     pub(crate) fn require(&self, required: ByPlacement<BTreeSet<String>>) {
-        locked(&self.seen).required = required;
-        locked(&self.seen).check(&"what was required");
+        locked(&self.watched).required = required;
+        locked(&self.watched).check(&"what was required");
     }
 
     /// The number of observed events.
     pub(crate) fn events(&self) -> usize {
-        locked(&self.seen).events
+        locked(&self.watched).events
     }
 
     /// Whether the decisions of every placement are these; an error if a required cluster was missing before.
@@ -90,8 +90,8 @@ impl Watcher {
     /// Waits until one decision has these clusters, with no required cluster missing in between.
     pub(crate) async fn await_in(&self, name: &str, clusters: &[&str]) -> Result<()> {
         await_condition("the clusters of a decision", PATIENCE, async || {
-            let seen = locked(&self.seen);
-            let actual = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
+            let watched = locked(&self.watched);
+            let actual = watched.decisions.get(name).map(|(_, it)| it.clusters.clone());
             let is_so = actual.as_ref().is_some_and(|it| *it == clusters);
             Ok(Observation::from_bool(is_so, format!("{actual:?}")))
         })
@@ -102,20 +102,20 @@ impl Watcher {
     /// The names of decisions that are not as expected.
     fn differing(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<BTreeSet<String>> {
         self.ensure_nothing_was_missing()?;
-        let seen = locked(&self.seen);
+        let watched = locked(&self.watched);
         let expected = expected.iter().flat_map(|(placement, decisions)| {
             decisions.iter().map(move |it| (it.name.clone(), (placement.clone(), it.clone())))
         });
         let expected: BTreeMap<String, (String, Decision)> = expected.collect();
-        let names = seen.decisions.keys().chain(expected.keys());
-        let differing = names.filter(|name| seen.decisions.get(*name) != expected.get(*name));
+        let names = watched.decisions.keys().chain(expected.keys());
+        let differing = names.filter(|name| watched.decisions.get(*name) != expected.get(*name));
         Ok(differing.cloned().collect())
     }
 
     fn ensure_nothing_was_missing(&self) -> Result<()> {
         ensure!(!self.follows.is_finished(), "the watcher has panicked");
-        let seen = locked(&self.seen);
-        ensure!(seen.missing.is_none(), "{}", seen.missing.as_deref().unwrap_or_default());
+        let watched = locked(&self.watched);
+        ensure!(watched.missing.is_none(), "{}", watched.missing.as_deref().unwrap_or_default());
         Ok(())
     }
 }
@@ -163,43 +163,43 @@ impl WatchedObjects {
     }
 }
 
-fn locked(seen: &Mutex<WatchedObjects>) -> std::sync::MutexGuard<'_, WatchedObjects> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(watched: &Mutex<WatchedObjects>) -> std::sync::MutexGuard<'_, WatchedObjects> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lists everything again; returns the version of the list.
-async fn list(api: &Api<DynamicObject>, seen: &Mutex<WatchedObjects>) -> Result<String> {
+/// Lists all objects again; returns the version of the list.
+async fn list(api: &Api<DynamicObject>, watched: &Mutex<WatchedObjects>) -> Result<String> {
     let list = api.list(&ListParams::default()).await?;
-    let mut seen = locked(seen);
-    seen.decisions.clear();
+    let mut watched = locked(watched);
+    watched.decisions.clear();
     for object in &list.items {
-        seen.put(object);
+        watched.put(object);
     }
-    seen.check(&"a list");
+    watched.check(&"a list");
     Ok(list.metadata.resource_version.unwrap_or_default())
 }
 
-async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<WatchedObjects>>, mut version: String) {
+async fn follow(api: Api<DynamicObject>, watched: Arc<Mutex<WatchedObjects>>, mut version: String) {
     loop {
         let Ok(events) = api.watch(&WatchParams::default(), &version).await else { continue };
         pin_mut!(events);
         while let Some(event) = events.next().await {
             let object = match &event {
                 Ok(WatchEvent::Added(it) | WatchEvent::Modified(it)) => {
-                    locked(&seen).put(it);
+                    locked(&watched).put(it);
                     it
                 }
                 Ok(WatchEvent::Deleted(it)) => {
-                    locked(&seen).remove(it);
+                    locked(&watched).remove(it);
                     it
                 }
                 Ok(WatchEvent::Bookmark(it)) => {
                     version.clone_from(&it.metadata.resource_version);
                     continue;
                 }
-                // The version is too old by now, or the connection has ended.
+                // The version has expired, or the connection has ended.
                 Ok(WatchEvent::Error(_)) => {
-                    if let Ok(listed) = list(&api, &seen).await {
+                    if let Ok(listed) = list(&api, &watched).await {
                         version = listed;
                     }
                     break;
@@ -208,7 +208,7 @@ async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<WatchedObjects>>, mut v
             };
             version = object.metadata.resource_version.clone().unwrap_or_default();
             let description = (&object.metadata.name, &version);
-            locked(&seen).check(&description);
+            locked(&watched).check(&description);
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Units of many nodes while everything about them changes: nodes change units, caps are lowered, pods are bound by
-//! others, belong to a `DaemonSet`, and terminate without an end. No binding exceeds a cap, and no free capacity is
-//! lost.
+//! Units of many nodes while everything changes: nodes change units, caps are lowered, other schedulers bind pods, pods
+//! belong to a `DaemonSet`, and pods terminate without an end. No binding exceeds a cap, and no free capacity is lost.
 //!
 //! `ALMANAC_UNITS_NODES` is the number of nodes. Nothing renews their Leases and no controller manager runs, so that
-//! large numbers cost what the extender and kube-scheduler cost. The faults depend on the seed.
+//! only the extender and kube-scheduler determine the cost of large numbers. The faults depend on the seed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -25,12 +24,12 @@ use crate::extender::scene::Scene;
 use crate::extender::stage::{Stage, pod, policy};
 use crate::reading::get;
 
-/// Two policies for the same nodes. The second one ignores terminating pods.
+/// Two policies for the same nodes. The second ignores terminating pods.
 const APPS: [&str; 2] = ["steady", "leaving"];
 const UNITS: [&str; 2] = ["best", "middle"];
-/// The labels of nodes: a unit, or none.
+/// The labels of nodes: a unit, or no unit.
 const LABELS: [&str; 3] = ["best", "middle", "spare"];
-/// The number of requests at a time.
+/// The number of concurrent requests.
 const AT_ONCE: usize = 16;
 /// With thousands of nodes, kube-scheduler binds some forty pods a second.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -49,7 +48,7 @@ fn wave() -> usize {
     30 + nodes() / 20
 }
 
-/// A change that kube-scheduler and the extender do not make.
+/// A change by another party than kube-scheduler and the extender.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     NodesChangeUnits,
@@ -78,7 +77,7 @@ struct Attacker<'a> {
     nodes: Api<Node>,
     observer: Observer,
     random: Rng,
-    /// By policy, in the order of the units.
+    /// The caps by policy, in the order of the units.
     caps: BTreeMap<&'static str, [usize; 2]>,
     /// The label of each node.
     labels: Vec<&'static str>,
@@ -105,7 +104,7 @@ impl<'a> Attacker<'a> {
         Ok(Self { scene, pods, nodes, observer, random, caps, labels, created: 0 })
     }
 
-    /// A new pod. A part of all pods has a finalizer, so that they never go.
+    /// A new pod. Some pods have a finalizer, so that they are never deleted.
     fn pod(&mut self, app: &str, kind: &str) -> Value {
         self.created += 1;
         let mut pod = pod(&format!("{app}-{kind}-{}", self.created), app);
@@ -131,7 +130,7 @@ impl<'a> Attacker<'a> {
         }
     }
 
-    /// Waits until more pods are bound, or nothing is left to bind.
+    /// Waits until more pods are bound, or no pod can be bound.
     async fn await_bindings(&self, more: usize) -> TestResult {
         let before = self.observer.replay().bindings;
         await_condition("more bindings", PATIENCE, async || {
@@ -145,8 +144,8 @@ impl<'a> Attacker<'a> {
     /// Waits until all units with pending pods are full.
     async fn await_full(&self) -> TestResult {
         await_condition("no free capacity while pods are pending", PATIENCE, async || {
-            let left = still_to_bind(&self.observer.replay());
-            Ok(Observation::from_bool(left.is_empty(), format!("{left:?}")))
+            let remaining = still_to_bind(&self.observer.replay());
+            Ok(Observation::from_bool(remaining.is_empty(), format!("{remaining:?}")))
         })
         .await
     }
@@ -195,8 +194,8 @@ impl<'a> Attacker<'a> {
             Fault::PodsTerminate => self.delete_some(1 + wave() / 8).await?,
             Fault::ACapIsLowered => {
                 let (app, unit) = (self.app(), self.random.usize(..UNITS.len()));
-                let caps = self.caps.get_mut(app).context("it has caps")?;
-                // Mostly to just above what is there: the next bindings would exceed it.
+                let caps = self.caps.get_mut(app).context("a policy without caps")?;
+                // Mostly to just above the current number of pods, so that the next bindings would exceed the cap.
                 let place = (app.to_owned(), UNITS[unit].to_owned());
                 let count = self.observer.replay().counts().get(&place).copied().unwrap_or(0);
                 let near = usize::try_from(count)? + self.random.usize(..3);
@@ -226,7 +225,7 @@ impl<'a> Attacker<'a> {
         Ok(())
     }
 
-    /// Some pods go immediately; without a kubelet, those with a grace period or a finalizer terminate forever.
+    /// Deletes pods. Without a kubelet, pods with a grace period or a finalizer terminate forever.
     async fn delete_some(&mut self, count: usize) -> TestResult {
         let mut bound = self.observer.replay().bound();
         self.random.shuffle(&mut bound);
@@ -237,7 +236,7 @@ impl<'a> Attacker<'a> {
         Ok(())
     }
 
-    /// A wave of pods, and all faults while it is being scheduled.
+    /// Creates many pods, and injects all faults during their scheduling.
     async fn round(&mut self) -> TestResult {
         let apps = (0..2 * wave()).map(|number| APPS[number % 2]);
         let wave: Vec<Value> = apps.map(|app| self.pod(app, "wave")).collect();
@@ -258,20 +257,20 @@ impl<'a> Attacker<'a> {
         self.await_full().await
     }
 
-    /// Waits until the statuses have the counts that the observer has.
+    /// Waits until the counts in the statuses equal those of the observer.
     async fn await_statuses(&self) -> TestResult {
         await_condition("the statuses to have the counts", PATIENCE, async || {
             let units = self.observer.replay();
-            let mut seen = BTreeMap::new();
+            let mut used = BTreeMap::new();
             for app in APPS {
                 let policy = get(&self.scene.kubectl, &["resourcepolicy", app]).await?;
                 for unit in policy["status"]["units"].as_array().into_iter().flatten() {
                     let name = unit["name"].as_str().unwrap_or_default().to_owned();
-                    seen.insert((app.to_owned(), name), unit["used"].as_i64().unwrap_or(-1));
+                    used.insert((app.to_owned(), name), unit["used"].as_i64().unwrap_or(-1));
                 }
             }
             let counts = units.counts();
-            Ok(Observation::from_bool(seen == *counts, format!("{seen:?}, not {counts:?}")))
+            Ok(Observation::from_bool(used == *counts, format!("{used:?}, not {counts:?}")))
         })
         .await
     }
@@ -292,7 +291,7 @@ async fn create_node(nodes: &Api<Node>, (number, unit): (usize, &&str)) -> TestR
 
 async fn create(pods: &Api<Pod>, pod: Value) -> Result<String> {
     let created = pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
-    created.metadata.name.context("it has a name")
+    created.metadata.name.context("an object without a name")
 }
 
 fn policy_of(app: &str, caps: [usize; 2]) -> Value {

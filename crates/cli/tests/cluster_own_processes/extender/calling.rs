@@ -1,4 +1,4 @@
-//! The responses to clients: kube-scheduler with its mistakes, and clients that are not replicas.
+//! The responses to clients: kube-scheduler with invalid requests, and clients that are not replicas.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::extender::stage::{deployment, on_stage, pod, policy, unit_nodes};
 
-/// Calls an extender at this port of this machine.
+/// Sends a request to an extender at this port of this machine.
 pub(crate) async fn call(
     port: u16,
     path: &str,
@@ -22,14 +22,14 @@ pub(crate) async fn call(
     Ok(forwarder.forward(&format!("127.0.0.1:{port}"), call, Duration::from_secs(20)).await?)
 }
 
-/// The answer as JSON, if it went well.
-fn json_of(answer: &ServerResponse) -> anyhow::Result<Value> {
-    anyhow::ensure!(answer.status == 200, "{answer:?}");
-    serde_json::from_slice(&answer.body).context("no JSON")
+/// The response of a successful request, as JSON.
+fn json_of(response: &ServerResponse) -> anyhow::Result<Value> {
+    anyhow::ensure!(response.status == 200, "{response:?}");
+    serde_json::from_slice(&response.body).context("no JSON")
 }
 
-fn text_of(answer: &ServerResponse) -> String {
-    String::from_utf8_lossy(&answer.body).trim().to_owned()
+fn text_of(response: &ServerResponse) -> String {
+    String::from_utf8_lossy(&response.body).trim().to_owned()
 }
 
 #[test]
@@ -58,9 +58,12 @@ fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
             ("/bind", r#"{"PodName":"x"}"#, 400, "PodNamespace is missing"),
             ("/version", "{}", 404, "try /filter, /prioritize, /preempt or /bind"),
         ] {
-            let answer = call(port, path, body, None).await?;
-            let text = text_of(&answer);
-            assert!(answer.status == status && text.contains(words), "{path} {body}: {answer:?}");
+            let response = call(port, path, body, None).await?;
+            let text = text_of(&response);
+            assert!(
+                response.status == status && text.contains(words),
+                "{path} {body}: {response:?}"
+            );
         }
         let deep = "[".repeat(200_000);
         assert_eq!(call(port, "/filter", &deep, None).await?.status, 400);
@@ -79,7 +82,7 @@ fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
         scene.apply(&deployment("shop", 1)).await?;
         scene.await_spread("shop", &["best"], &[1, 0]).await?;
         let mut late = pod("late", "shop");
-        // No scheduler is responsible for it.
+        // No scheduler is responsible for the pod.
         late["spec"]["schedulerName"] = json!("nobody");
         scene.apply(&late).await?;
         let uid =
@@ -125,8 +128,11 @@ fn only_replicas_may_forward_requests() -> TestResult {
             (Some(for_the_api.trim()), 403, "the token does not belong to a replica"),
             (Some(&*ours), 200, "the pod default/y was deleted"),
         ] {
-            let answer = call(port, "/filter", request, token).await?;
-            assert!(answer.status == status && text_of(&answer).contains(words), "{answer:?}");
+            let response = call(port, "/filter", request, token).await?;
+            assert!(
+                response.status == status && text_of(&response).contains(words),
+                "{response:?}"
+            );
         }
         Ok(())
     })

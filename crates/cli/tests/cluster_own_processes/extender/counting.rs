@@ -21,14 +21,14 @@ fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
         await_value(&scene.kubectl, &status, "/status/units/1/used", &json!(3)).await?;
         await_value(&scene.kubectl, &status, "/status/units/0/used", &json!(2)).await?;
 
-        // A policy that is edited to give room wakes those that wait.
+        // An edited policy with more free capacity requeues the pending pods.
         scene.govern(&policy("shop", "required", &units(4))).await?;
         scene.await_spread("shop", &names, &[4, 3, 0]).await?;
 
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         for pod in pods["items"].as_array().expect("a list") {
             let annotations = &pod["metadata"]["annotations"];
-            let node = pod["spec"]["nodeName"].as_str().expect("it is bound");
+            let node = pod["spec"]["nodeName"].as_str().expect("a bound pod");
             let is_best = node.starts_with(&scene.node("best"));
             let (unit, cost) = if is_best { ("best", "300") } else { ("worst", "200") };
             assert_eq!(annotations[UNIT], unit, "{pod}");
@@ -53,7 +53,7 @@ const UNIT: &str = "almanac.dev/unit";
 const POLICY: &str = "almanac.dev/resource-policy";
 const REFUSAL_BINDING: &str = "validatingadmissionpolicybinding";
 
-/// Waits until the annotations of each of the four pods are as expected.
+/// Waits until each of the four pods has the expected annotations.
 async fn await_annotations(scene: &Scene, is_expected: fn(&str) -> bool) -> TestResult {
     await_condition("the annotations of the pods to change", PATIENCE, async || {
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
@@ -65,7 +65,7 @@ async fn await_annotations(scene: &Scene, is_expected: fn(&str) -> bool) -> Test
     .await
 }
 
-/// Lets the API server refuse to remove the name of a unit from a pod, as an older admission policy does.
+/// Makes the API server refuse to remove the name of a unit from a pod, as an older admission policy does.
 async fn refuse_unnaming(scene: &Scene) -> TestResult {
     let rule = json!({
         "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"],

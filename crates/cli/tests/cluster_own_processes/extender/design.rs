@@ -27,13 +27,13 @@ fn the_yaml_of_the_design_applies_as_written() -> TestResult {
     on_stage(&nodes, async |_, scene| {
         let scene = scene.in_namespace("xxx").await?;
         scene.kubectl.run_with_input(&["apply", "-f", "-"], UNITS).await?;
-        scene.await_known("xxx").await?;
-        // The first two units are as good as each other, and the third is for what they have no room for.
+        scene.await_observed("xxx").await?;
+        // The first two units have equal priority. The third is for the pods that do not fit there.
         scene.apply(&workload(20)).await?;
         scene.await_spread("shop", &OF, &[10, 10, 0, 0, 0]).await?;
         scene.apply(&workload(30)).await?;
         scene.await_spread("shop", &OF, &[10, 10, 10, 0, 0]).await?;
-        // When all are full, the strategy matters.
+        // When all units are full, the strategy matters.
         scene.apply(&workload(45)).await?;
         scene.await_spread("shop", &OF, &[10, 10, 20, 5, 0]).await?;
         scene.check_export().await?;
@@ -54,5 +54,5 @@ fn the_yaml_of_the_design_applies_as_written() -> TestResult {
 async fn edit_strategy(scene: &Scene, strategy: &str) -> TestResult {
     let edited = UNITS.replace("strategy: prefer", &format!("strategy: {strategy}"));
     scene.kubectl.run_with_input(&["apply", "-f", "-"], &edited).await?;
-    scene.await_known("xxx").await
+    scene.await_observed("xxx").await
 }

@@ -1,5 +1,5 @@
-//! An export of a cluster, evaluated without the cluster: `forecast` and `explain` over the files agree with the
-//! cluster on every pod and every unit.
+//! An export of a cluster, evaluated without the cluster: for every pod and every unit, `forecast` and `explain` with
+//! the files agree with the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::controller::condition;
 use crate::extender::scene::Scene;
 use crate::reading::get;
 
-/// The kinds that a user exports to find where pods are.
+/// The kinds that a user exports to find the units of pods.
 const EXPORTED: &str = "resourcepolicies,deployments,replicasets,pods";
 
-/// The number of pods to explain one by one: all of them, where there are few.
+/// The maximum number of pods to explain individually.
 const EXPLAINED_PODS: usize = 8;
 
 /// The annotations of a pod that was bound under a policy.
@@ -37,11 +37,11 @@ const KINDS: [(&str, &str); 4] = [
 ];
 
 impl Scene {
-    /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at
-    /// rest.
+    /// Exports the namespace and its nodes, and compares the results from the files with the cluster, after all changes
+    /// are done.
     pub(crate) async fn check_export(&self) -> TestResult {
         let folder = tempfile::tempdir()?;
-        await_condition("the export to give the answers of the cluster", PATIENCE, async || {
+        await_condition("the export to give the results of the cluster", PATIENCE, async || {
             Ok(match self.compare_export(folder.path()).await? {
                 None => Observation::Holds(()),
                 Some(difference) => Observation::NotYet(difference),
@@ -84,7 +84,7 @@ impl Scene {
     }
 }
 
-/// The counts of a policy: those of its status, and those of the forecast.
+/// The counts of a policy in its status, and the counts in the forecast.
 fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<String> {
     let now = |field: &str| {
         let series = forecast["series"].as_array().into_iter().flatten();
@@ -124,7 +124,7 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
     }
     predicted.retain(|_, number| *number > 0);
     if !predicted.keys().any(|name| name.contains(WITH)) {
-        // A group is not named where there is no other.
+        // A single group has no name in the output.
         let mut by_unit = BTreeMap::new();
         for (name, number) in used {
             let unit = name.split(WITH).next().unwrap_or_default().to_owned();
@@ -192,7 +192,7 @@ async fn almanac(folder: &Path, arguments: &[&str]) -> anyhow::Result<Value> {
     let output = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().await?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let explanation = text(&output.stdout);
-    // Two policies that select the same pods are an error in the files, and there is still an answer.
+    // Two policies that select the same pods are an error in the files, but the output still has a result.
     serde_json::from_str(&explanation)
         .with_context(|| format!("{arguments:?}: {explanation}{}", text(&output.stderr)))
 }

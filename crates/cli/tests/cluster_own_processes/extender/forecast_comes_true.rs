@@ -2,8 +2,8 @@
 //! every policy, kube-scheduler and the extender place them, and a `ReplicaSet` removes those of the lowest deletion
 //! cost.
 //!
-//! `ALMANAC_UNITS_MINUTES` is the number of boundaries. One forecast, from before the first one, is for all of them.
-//! The policies depend on the seed.
+//! `ALMANAC_UNITS_MINUTES` is the number of boundaries. A single forecast, from before the first boundary, covers all
+//! of them. The policies depend on the seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
@@ -29,9 +29,9 @@ use crate::reading::get;
 const UNITS: [&str; 3] = ["best", "middle", "worst"];
 const POLICIES: usize = 8;
 const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-/// The time until all pods have followed a boundary when the next one is a minute later.
+/// The time limit for all pods to follow a boundary; the next boundary is a minute later.
 const FOLLOWS: Duration = Duration::from_secs(45);
-/// After the last boundary, nothing may change for as long. After the others, until shortly before the next one.
+/// The time without changes after the last boundary. After other boundaries, the check ends shortly before the next.
 const QUIET: SignedDuration = SignedDuration::from_secs(10);
 const ALMOST: SignedDuration = SignedDuration::from_secs(57);
 
@@ -39,10 +39,10 @@ fn minutes() -> usize {
     size("ALMANAC_UNITS_MINUTES", 1, 30)
 }
 
-/// The pods of each unit, those outside all units, and those that are pending, if any.
+/// The pods of each unit, the pods outside all units, and the pending pods.
 type Spread = BTreeMap<String, i64>;
 
-/// A policy, and what its cron rules set minute by minute.
+/// A policy, and the values of its cron rules minute by minute.
 struct ScheduledPolicy {
     name: String,
     policy: Value,
@@ -62,7 +62,7 @@ impl ScheduledPolicy {
         }
         let strategy = if random.bool() { "required" } else { "prefer" };
         let policy = policy(&name, strategy, &units);
-        // The first one comes after the last one.
+        // The first value follows the last value.
         let mut replicas = vec![random.u32(..6)];
         for _ in 1..minutes().max(2) {
             let before = replicas[replicas.len() - 1];
@@ -74,9 +74,9 @@ impl ScheduledPolicy {
         Self { name, policy, replicas }
     }
 
-    /// The rules of the policy, by the minute of the hour. The forecast takes the last one to have fired at most an
-    /// hour before. With a single boundary, that is a rule of its own, half an hour away: a slow machine may take more
-    /// than a minute.
+    /// The rules of the policy, by the minute of the hour. The forecast assumes that the last rule fired at most an
+    /// hour before. With a single boundary, the last rule is a separate rule half an hour away, since a slow machine
+    /// may need more than a minute.
     fn rules(&self, first: Timestamp) -> Value {
         let rule = |(index, replicas): (usize, &u32)| {
             let after =
@@ -91,7 +91,7 @@ impl ScheduledPolicy {
     }
 }
 
-/// Everything before the first boundary but the rules, at rest.
+/// Creates all objects except the rules before the first boundary, and waits until nothing changes.
 async fn prepare(scene: &Scene, all: &[ScheduledPolicy]) -> TestResult {
     let crds = format!("{ROOT}/deploy/crds");
     scene.kubectl.run(&["apply", "--server-side", "-f", &crds]).await?;
@@ -99,13 +99,13 @@ async fn prepare(scene: &Scene, all: &[ScheduledPolicy]) -> TestResult {
     scene.kubectl.run(&established).await?;
     for scheduled in all {
         scene.govern(&scheduled.policy).await?;
-        let replicas = scheduled.replicas.last().context("it has rules")?;
+        let replicas = scheduled.replicas.last().context("a policy without rules")?;
         scene.apply(&deployment(&scheduled.name, *replicas)).await?;
     }
     scene.check_export().await
 }
 
-/// The answer of a command over the cluster, as JSON.
+/// The output of a command for the cluster, as JSON.
 async fn almanac(test: &OwnTest, arguments: &[&str]) -> Result<Value> {
     let mut command = Command::new(ALMANAC);
     command.args(arguments).args(["-n", "default", "-o", "json"]);
@@ -115,7 +115,7 @@ async fn almanac(test: &OwnTest, arguments: &[&str]) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context(errors)
 }
 
-/// The spread of a policy in a forecast at an instant, and whether it begins then.
+/// The spread of a policy in a forecast at an instant, and whether the spread starts at that instant.
 fn spread_in(forecast: &Value, policy: &str, at: Timestamp) -> Result<(Spread, bool)> {
     let (mut spread, mut begins) = (Spread::new(), false);
     let series = forecast["series"].as_array().context("a forecast has series")?;
@@ -160,7 +160,7 @@ fn check_boundaries(forecast: &Value, first: Timestamp) -> TestResult {
     Ok(())
 }
 
-/// The spread that an observer sees.
+/// The spread in the cluster, by an observer.
 fn observed(units: &Units, policy: &str) -> Spread {
     let mut spread = Spread::new();
     for ((_, unit), count) in units.counts().iter().filter(|(place, _)| place.0 == policy) {
@@ -175,7 +175,7 @@ fn observed(units: &Units, policy: &str) -> Spread {
     spread
 }
 
-/// Waits until the pods are where the forecast has them; how many policies change.
+/// Waits until the pods are in the forecast units; returns the number of changed policies.
 async fn await_forecast(
     observer: &Observer,
     all: &[ScheduledPolicy],
@@ -203,7 +203,7 @@ async fn await_forecast(
     Ok(changes)
 }
 
-/// The deletion cost of pods in each unit of a policy, as `explain` states them.
+/// The deletion cost of pods in each unit of a policy, from `explain`.
 async fn explained_costs(test: &OwnTest, policy: &str) -> Result<BTreeMap<String, String>> {
     let explained = almanac(test, &["explain", &format!("rp/{policy}")]).await?;
     let cost = |reason: &Value| {
@@ -222,16 +222,16 @@ async fn await_written(
     (spread, costs): (&Spread, &BTreeMap<String, String>),
 ) -> TestResult {
     let name = &scheduled.name;
-    await_condition(&format!("what is written about {name}"), PATIENCE, async || {
+    await_condition(&format!("the annotations and the status of {name}"), PATIENCE, async || {
         let pods = get(&scene.kubectl, &["pods", "-l", &format!("app={name}")]).await?;
-        let mut written = Spread::new();
+        let mut annotated = Spread::new();
         for pod in pods["items"].as_array().into_iter().flatten() {
             let annotations = &pod["metadata"]["annotations"];
             let unit = annotations["almanac.dev/unit"].as_str();
             if unit
                 .is_some_and(|unit| annotations[COST].as_str() == costs.get(unit).map(|it| &**it))
             {
-                *written.entry(unit.unwrap_or_default().to_owned()).or_default() += 1;
+                *annotated.entry(unit.unwrap_or_default().to_owned()).or_default() += 1;
             }
         }
         let status = get(&scene.kubectl, &["resourcepolicy", name]).await?["status"].clone();
@@ -246,13 +246,13 @@ async fn await_written(
         expected.remove("pending");
         let is_counted = counted == expected;
         expected.remove("outside all units");
-        let is_so = is_counted && written == expected;
-        Ok(Observation::from_bool(is_so, format!("{written:?}, {counted:?}, not {spread:?}")))
+        let is_so = is_counted && annotated == expected;
+        Ok(Observation::from_bool(is_so, format!("{annotated:?}, {counted:?}, not {spread:?}")))
     })
     .await
 }
 
-/// Waits until the clock shows an instant, before which nothing may change.
+/// Waits until the clock reaches an instant, and checks that nothing changes before.
 async fn await_quiet(
     observer: &Observer,
     controller: &Controller,
@@ -287,7 +287,7 @@ fn pods_fill_and_leave_units_minute_by_minute_as_forecast() -> TestResult {
             costs.push(explained_costs(test, &scheduled.name).await?);
         }
 
-        // The first boundary is a minute of the policy clock that is shortly ahead of the machine's.
+        // The first boundary is a minute of the policy clock, which is shortly ahead of the wall clock.
         let first = Timestamp::from_second((Timestamp::now().as_second() / 60 + 2) * 60)?;
         for scheduled in &all {
             let scale_target = target("apps/v1", "Deployment", &scheduled.name);

@@ -1,4 +1,4 @@
-//! A thousand pods at the same time, and replicas that are killed, ended and frozen in between.
+//! A thousand pods at the same time, while replicas are killed, ended and frozen.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,29 +20,29 @@ const PODS: u32 = 1000;
 const CAP: usize = 100;
 const UNITS: [&str; 3] = ["best", "middle", "worst"];
 
-/// The number of rounds, each with a seed of its own.
+/// The number of rounds, each with a different seed.
 const ROUNDS: u64 = 2;
 
 /// The number of control planes that share the rounds.
 const AT_ONCE: u64 = 2;
 
-/// A thousand pods take one or two minutes, one of which passes while a replica follows another one. On a machine that
-/// is busy otherwise, a replica may lose its lease again in the middle, and then another minute passes, and another.
+/// The time limit of a round. A thousand pods take one or two minutes, including the minute of a leader change. On a
+/// busy machine, a replica may lose its Lease again, at the cost of another minute each time.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// The failure of the replica that decides.
+/// The failure of the leader.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    /// SIGKILL, and it is started again.
+    /// SIGKILL, and a restart.
     Killed,
-    /// SIGTERM, and it is started again.
+    /// SIGTERM, and a restart.
     Ended,
-    /// SIGSTOP and SIGCONT, in between maybe as long as it takes another replica to take the lead.
+    /// SIGSTOP and SIGCONT, sometimes long enough for another replica to acquire leadership.
     Frozen,
 }
 
 impl Trouble {
-    /// The first two seeds are those that are always run.
+    /// The first two seeds are fixed.
     fn from_seed(seed: u64) -> Self {
         match seed % 5 {
             1..=3 => Self::Killed,
@@ -65,7 +65,7 @@ fn no_cap_is_exceeded_by_a_thousand_pods_while_the_leader_is_killed() -> TestRes
     })
 }
 
-/// The seeds that are left.
+/// The remaining seeds.
 struct Seeds {
     next: AtomicU64,
     end: u64,
@@ -102,7 +102,7 @@ fn rounds_on_a_plane(seeds: &Seeds) -> TestResult {
     })
 }
 
-/// A herd comes, and the deciding replica gets into trouble in the middle of it.
+/// Creates a herd of pods, and injects a failure of the leader in the middle.
 async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> TestResult {
     let begun = tokio::time::Instant::now();
     let mut chance = fastrand::Rng::with_seed(seed);
@@ -111,13 +111,13 @@ async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> 
     let program = &stage.extender(deciding).program;
     let watched = Watched::begin(pods.clone(), ("herd", &UNITS, CAP));
     scene.apply(&deployment("herd", PODS)).await?;
-    // In the middle: when this number has been bound, and units are still being filled.
+    // In the middle: when this number of pods is bound, and units still have free capacity.
     let at = chance.usize(20..290);
     let in_units = |spread: &[usize]| spread[..3].iter().sum::<usize>();
     let some = format!("{at} pods to be bound");
     watched.await_spread(&some, PATIENCE, |it| in_units(it) >= at).await?;
     eprintln!("seed {seed}: {trouble:?}, when {at} pods were bound");
-    // A kubelet starts it again after a moment.
+    // A kubelet restarts the replica after a moment.
     let moment = Duration::from_millis(chance.u64(0..3000));
     match trouble {
         Trouble::Killed => {
@@ -148,8 +148,8 @@ async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> 
 async fn clear_away(scene: &Scene, pods: &Api<Pod>) -> TestResult {
     scene.kubectl.run(&["delete", "deployment", "herd", "--cascade=foreground"]).await?;
     await_condition("all pods to be gone", PATIENCE, async || {
-        let left = pods.list(&ListParams::default().limit(1)).await?.items.len();
-        Ok(Observation::from_bool(left == 0, format!("{left} and more")))
+        let remaining = pods.list(&ListParams::default().limit(1)).await?.items.len();
+        Ok(Observation::from_bool(remaining == 0, format!("{remaining} and more")))
     })
     .await
 }

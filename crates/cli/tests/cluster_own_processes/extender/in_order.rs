@@ -1,8 +1,8 @@
 //! An outside observer of units: it watches pods, nodes and policies, puts all changes into the order of etcd, and
 //! checks at each binding whether the unit had free capacity.
 //!
-//! Caps and labels reach the extender by watches. A binding may follow the state before a change for [`LATENCY`], and
-//! no longer: `docs/units-in-a-cluster.md` states no duration.
+//! Caps and labels reach the extender by watches. For at most [`LATENCY`] after a change, a binding may follow the
+//! state before the change: `docs/units-in-a-cluster.md` states no duration.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,19 +30,19 @@ const NODES: &str = "/api/v1/nodes";
 const POLICIES: &str =
     "/apis/scheduling.sigs.x-k8s.io/v1alpha1/namespaces/default/resourcepolicies";
 
-/// A policy and a unit of it.
+/// A policy and one of its units.
 pub(crate) type UnitOfPolicy = (String, String);
 
-/// All changes so far, until this is dropped.
+/// The recorder of all changes, until drop.
 pub(crate) struct Observer {
     changes: Arc<Mutex<Vec<Change>>>,
     watching: Vec<JoinHandle<()>>,
 }
 
-/// A state of an object.
+/// A version of an object.
 #[derive(Clone, Debug)]
 struct Change {
-    /// etcd counts the changes of all objects in one sequence.
+    /// The revision of etcd, which numbers the changes of all objects.
     version: u64,
     seen: Instant,
     name: String,
@@ -58,7 +58,7 @@ enum State {
     Policy(Policy),
 }
 
-/// A pod, as far as units count it.
+/// The properties of a pod that affect the counts of units.
 #[derive(Clone, Debug)]
 struct Pod {
     app: String,
@@ -70,7 +70,7 @@ struct Pod {
 
 #[derive(Clone, Debug)]
 struct Policy {
-    /// By unit.
+    /// The caps by unit.
     caps: BTreeMap<String, i64>,
     is_required: bool,
     ignores_terminating: bool,
@@ -128,7 +128,7 @@ impl Change {
             (PODS, false) => State::PodGone,
             (NODES, true) => State::Node(text(&object["metadata"]["labels"]["unit"])),
             (POLICIES, true) => State::Policy(Policy::read(object)),
-            _ => bail!("{path}: {name} is gone"),
+            _ => bail!("{path}: {name} is missing"),
         };
         Ok(Self { version, seen: Instant::now(), name, state })
     }
@@ -164,7 +164,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Watches from a version on. A watch that ends is continued where it ended, so no change is missed.
+/// Watches from a version on. A new watch continues where the last watch ended, so no change is missed.
 async fn watch(
     client: Client,
     path: &'static str,
@@ -200,7 +200,7 @@ async fn watch_once(
     Ok(())
 }
 
-/// The units after some of the changes, and what was seen until then.
+/// The state of the units after some of the changes, and the observations so far.
 #[derive(Default)]
 pub(crate) struct Units {
     pods: BTreeMap<String, Pod>,
@@ -211,12 +211,12 @@ pub(crate) struct Units {
     outside: BTreeMap<UnitOfPolicy, Vec<(Instant, i64)>>,
     /// The instant of the last relabeling of each node.
     relabeled: BTreeMap<String, Instant>,
-    /// Bindings that found no free capacity, within the latency of a change and after it.
+    /// Bindings without free capacity, within the latency of a change and after the latency.
     pub(crate) tolerated: Vec<Duration>,
     pub(crate) violations: Vec<String>,
     /// Bindings by the extender.
     pub(crate) bindings: usize,
-    /// Each time that a pod came, was bound, began to terminate or went, and its name.
+    /// The instants at which a pod was created, bound, started to terminate or was deleted, with its name.
     pub(crate) changes: Vec<(Instant, String)>,
 }
 
@@ -239,7 +239,7 @@ impl Units {
         self.counts = counts;
     }
 
-    /// By how many pods each unit is over its cap; negative while it has free capacity.
+    /// The number of pods by which each unit exceeds its cap; negative for free capacity.
     pub(crate) fn excess(&self) -> BTreeMap<UnitOfPolicy, i64> {
         let mut all = BTreeMap::new();
         for (name, policy) in &self.policies {
@@ -257,7 +257,7 @@ impl Units {
         &self.counts
     }
 
-    /// The policies of which pods wait for the extender.
+    /// The policies with pods that wait for the extender.
     pub(crate) fn waiting(&self) -> BTreeMap<String, usize> {
         let mut waiting = BTreeMap::new();
         let waits = |it: &&Pod| it.is_ours && it.node.is_none() && !it.is_terminating;
@@ -355,15 +355,15 @@ impl Units {
     /// With the strategy `required`, only a node that has just left its unit may be outside all units.
     fn judge_outside(&mut self, name: &str, seen: Instant) {
         let node = self.pods.get(name).and_then(|it| it.node.as_ref());
-        let left = node.and_then(|it| self.relabeled.get(it));
-        let age = left.map(|at| seen.saturating_duration_since(*at));
+        let relabeled_at = node.and_then(|it| self.relabeled.get(it));
+        let age = relabeled_at.map(|at| seen.saturating_duration_since(*at));
         match age {
             Some(age) if age <= LATENCY => self.tolerated.push(age),
             _ => self.violations.push(format!("{name} was bound outside all units")),
         }
     }
 
-    /// Whether a binding may have followed a state that was in force shortly before.
+    /// Whether a binding may have followed an earlier state within the latency.
     fn judge(&mut self, (name, seen): (&str, Instant), place: &UnitOfPolicy, excess: i64) {
         if excess <= 0 {
             return;

@@ -1,4 +1,4 @@
-//! Existing pods when policies, nodes and costs change: they stay, and are counted again.
+//! Existing pods when policies, nodes and costs change: the pods stay, and are counted again.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn a_changed_cap_evicts_no_pod_and_the_pods_over_it_go_first() -> TestResult {
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=2"]).await?;
         scene.await_spread("shop", &OF, &[1, 1, 0]).await?;
         await_condition_of(scene, "OverCap", "False", "no unit has more pods").await?;
-        // More than one edit never keeps pods from being scheduled.
+        // Several edits do not prevent the scheduling of pods.
         scene.govern(&policy("shop", "required", &units(3))).await?;
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=5"]).await?;
         scene.await_spread("shop", &OF, &[3, 2, 0]).await
@@ -82,7 +82,7 @@ fn relabeled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
         scene.await_spread("shop", &OF, &[2, 1, 0]).await?;
         await_costs(scene, &["200", "300", "300"]).await?;
 
-        // A cost of a user is kept, and reported.
+        // A cost that a user has set is unchanged, and reported.
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         let on_worst = pods["items"].as_array().expect("a list").iter();
         let worst = scene.node("worst-0");
@@ -99,7 +99,7 @@ fn relabeled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
         .await?;
         await_costs(scene, &["300", "300", "7"]).await?;
 
-        // A node comes into another unit: its pods are counted there, and nothing is evicted.
+        // A node moves to another unit: its pods are counted there, and none is evicted.
         scene.kubectl.run(&["label", "--overwrite", "node", &worst, "unit=best"]).await?;
         let used = "/status/units/0/used";
         await_value(&scene.kubectl, &["resourcepolicy", "shop"], used, &json!(3)).await?;
@@ -117,7 +117,7 @@ fn relabeled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=4"]).await?;
         scene.await_spread("shop", &OF, &[2, 2, 0]).await?;
 
-        // Without the policy, its costs go, and that of the user stays.
+        // Without the policy, Almanac removes its costs, and the cost of the user stays.
         scene.kubectl.run(&["delete", "resourcepolicy", "shop"]).await?;
         await_costs(scene, &["7", "none", "none", "none"]).await
     })

@@ -28,7 +28,7 @@ fn the_installation_of_the_page_works_with_its_permissions() -> TestResult {
         stage.begin().await?;
         stage.start_extender().await?;
         run_section(test, &stage.kubectl, (PAGE, "Try it")).await?;
-        // Pods that are about to end are in the table as well.
+        // Terminating pods are in the table as well.
         let last = shell_blocks(PAGE, "Try it")?.pop().context("a block")?;
         await_condition("the table to have three reserved pods", PATIENCE, async || {
             let printed = shell(test, &stage.kubectl, &last).await?.stdout;
@@ -52,10 +52,10 @@ fn the_installation_of_the_page_works_with_its_permissions() -> TestResult {
         compare_rights(test, &scene).await?;
 
         run_section(test, &stage.kubectl, (PAGE, "Uninstall")).await?;
-        let left = get(&stage.kubectl, &["namespaces"]).await?;
-        let names = left["items"].as_array().context("a list")?.iter();
+        let namespaces = get(&stage.kubectl, &["namespaces"]).await?;
+        let names = namespaces["items"].as_array().context("a list")?.iter();
         let mut names = names.map(|it| &it["metadata"]["name"]);
-        assert!(!names.any(|name| *name == "almanac-scheduler"), "{left}");
+        assert!(!names.any(|name| *name == "almanac-scheduler"), "{namespaces}");
         Ok(())
     })
 }
@@ -69,7 +69,7 @@ async fn only_its_own_pods_wait_for_the_extender(stage: &Stage, scene: &Scene) -
     scene.apply(&usual).await?;
     let phase = "/status/phase";
     await_value(kubectl, &["pod", "usual"], phase, &json!("Running")).await?;
-    // Also those of no policy wait.
+    // Pods without a policy are pending as well.
     for (name, app) in [("ours", "used"), ("free", "other")] {
         scene.apply(&pod(name, app)).await?;
         await_condition("the event of a pod that waits for the extender", PATIENCE, async || {

@@ -30,13 +30,13 @@ fn a_cap_alone_never_preempts_and_preemption_does_not_exceed_it() -> TestResult 
         scene.apply(&sized("held", "wide", "100m", None)).await?;
         await_value(&scene.kubectl, &["pod", "held"], phase, &json!("Running")).await?;
 
-        // The node has room for it, and only the cap is in the way.
+        // The node has capacity for the pod, and only the cap prevents the binding.
         scene.apply(&sized("capped", "wide", "100m", Some(URGENT))).await?;
         let reason = "/status/conditions/0/reason";
         await_value(&scene.kubectl, &["pod", "capped"], reason, &json!("Unschedulable")).await?;
         scene.check_stays("wide", &["wide"], &[1, 1]).await?;
 
-        // The node lacks resources without a victim, and a victim is of the same unit: the count does not change.
+        // The node lacks resources without a victim, and the victim is in the same unit: the count does not change.
         scene.apply(&sized("urgent", "shop", "900m", Some(URGENT))).await?;
         await_value(&scene.kubectl, &["pod", "urgent"], phase, &json!("Running")).await?;
         scene.await_spread("shop", &["best"], &[2, 0]).await?;
@@ -60,9 +60,9 @@ fn a_preemption_evicts_no_more_pods_than_a_unit_allows() -> TestResult {
         scene.await_spread("shop", &["only"], &[1, 4]).await?;
         scene.check_stays("shop", &["only"], &[1, 4]).await?;
         scene.check_stays("free", &["only"], &[4, 0]).await?;
-        // A node that becomes idle is not held for the pods beyond the cap.
+        // An idle node is not reserved for the pods beyond the cap.
         let free = get(&scene.kubectl, &["pods", "-l", "app=free"]).await?;
-        let ended = free["items"][0]["metadata"]["name"].as_str().expect("four are left");
+        let ended = free["items"][0]["metadata"]["name"].as_str().expect("a bound pod");
         scene.kubectl.run(&["delete", "pod", ended, "--now"]).await?;
         scene.apply(&sized("late", "free", "900m", None)).await?;
         scene.await_spread("free", &["only"], &[4, 0]).await?;
@@ -72,8 +72,8 @@ fn a_preemption_evicts_no_more_pods_than_a_unit_allows() -> TestResult {
         let mut waiting = pods.iter().filter(|pod| pod["spec"]["nodeName"].is_null());
         assert!(waiting.clone().all(|pod| pod["status"]["nominatedNodeName"].is_null()));
 
-        // A nomination for a full unit would keep the room on the node from all others.
-        let waiting = waiting.next().expect("four wait")["metadata"]["name"].as_str();
+        // A nomination for a full unit would reserve the capacity of the node.
+        let waiting = waiting.next().expect("a pending pod")["metadata"]["name"].as_str();
         let waiting = waiting.expect("a name");
         let node = scene.node("only-0");
         let nominated = json!({"status": {"nominatedNodeName": node}}).to_string();

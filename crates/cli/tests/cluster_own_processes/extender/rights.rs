@@ -1,4 +1,5 @@
-//! The permissions in the manifest are those that an extender needs: nothing is forbidden, and none is unused.
+//! The permissions in the manifest are exactly those that an extender needs: no request is forbidden, and no permission
+//! is unused.
 
 use almanac_harness::{AuditedRequest, OwnTest, TestResult};
 use anyhow::ensure;
@@ -11,13 +12,13 @@ use crate::extender::stage::{ACCOUNT, Stage, deployment, policy};
 use crate::reading::await_value;
 use crate::rights::{compare, granted, requests_by, used};
 
-/// Has two replicas, one of which stands by, use their rights, on nodes of the units `best` and `worst`.
+/// Makes a leader and a standby use their permissions, on nodes of the units `best` and `worst`.
 pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
     let units = |best| [("best", 2, Some(best)), ("worst", 1, None)];
     scene.govern(&policy("used", "required", &units(2))).await?;
     scene.apply(&deployment("used", 3)).await?;
     scene.await_spread("used", &["best", "worst"], &[2, 1, 0]).await?;
-    // Twice within a short time, which is one Event with a count.
+    // Two equal occurrences within a short time result in one Event with a count.
     for best in [1, 2, 1] {
         scene.govern(&policy("used", "required", &units(best))).await?;
         let over = if best == 1 { "True" } else { "False" };
@@ -27,19 +28,20 @@ pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
     }
     let events = ["events.events.k8s.io", "--field-selector", "reason=TooManyPods"];
     await_value(&scene.kubectl, &events, "/items/0/series/count", &json!(2)).await?;
-    // The one that stands by passes a call on, and has its token reviewed.
+    // The standby forwards a request, and the leader has the standby's token reviewed.
     let request =
         r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
     let standby = 1 - stage.deciding().await?;
     let port = stage.extender(standby).scheduler_port.number();
-    let answer = call(port, "/filter", request, None).await?;
-    ensure!(answer.status == 200, "{answer:?}");
+    let response = call(port, "/filter", request, None).await?;
+    ensure!(response.status == 200, "{response:?}");
     Ok(())
 }
 
-/// Compares what was used with what is granted, once the replicas have ended: a watch is in the audit log then.
+/// Compares the used permissions with the granted permissions, after the end of the replicas: the audit log then
+/// contains their watches.
 pub(crate) async fn compare_rights(test: &OwnTest, scene: &Scene) -> TestResult {
-    // Kube-scheduler runs as the same account.
+    // Kube-scheduler runs with the same account.
     let is_ours = |it: &AuditedRequest| it.user == ACCOUNT && is_almanacs(it);
     let used = used(&requests_by(test, is_ours).await?);
     let roles: [&[&str]; 2] = [

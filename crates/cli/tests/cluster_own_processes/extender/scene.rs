@@ -1,4 +1,4 @@
-//! The part of a cluster that one test uses: a namespace, and the nodes of its pods.
+//! The part of a cluster that a test uses: a namespace, and the nodes of its pods.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use serde_json::{Value, json};
 
 use crate::reading::get;
 
-/// A namespace.
+/// A namespace and its nodes.
 pub(crate) struct Scene {
     kubeconfig: PathBuf,
-    /// For the namespace.
+    /// The client for the namespace.
     pub(crate) kubectl: Kubectl,
     pub(crate) namespace: String,
     /// The prefix of the names of its nodes.
     prefix: String,
-    /// By which label they are known; empty if all nodes are its own.
+    /// The label of its nodes; empty if all nodes belong to the scene.
     pub(crate) label: String,
 }
 
 impl Scene {
-    /// A namespace that shares the cluster with others.
+    /// A namespace in a cluster that other tests share.
     pub(crate) async fn shared(test: &SharedTest) -> anyhow::Result<Scene> {
         let namespace = test.namespace().to_owned();
         let prefix = format!("{namespace}-");
@@ -34,7 +34,7 @@ impl Scene {
         Ok(Scene { kubeconfig, kubectl, namespace, prefix, label })
     }
 
-    /// The default namespace of a cluster that a test has for itself.
+    /// The default namespace of a cluster that no other test uses.
     pub(crate) async fn whole(test: &OwnTest) -> anyhow::Result<Scene> {
         let (kubeconfig, kubectl) = (test.plane.kubeconfig(), test.kubectl().await?);
         let namespace = "default".to_owned();
@@ -61,12 +61,12 @@ impl Scene {
         Ok(Scene { kubeconfig, kubectl, namespace, prefix, label })
     }
 
-    /// The name of a node that was described by this name.
+    /// The full name of a node with this short name.
     pub(crate) fn node(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// A node takes no pods before the controller manager has seen that it is ready.
+    /// Waits until the controller manager has observed the ready nodes. Before, no pod can be scheduled to them.
     pub(crate) async fn await_nodes(&self) -> TestResult {
         await_condition("the nodes to take pods", PATIENCE, async || {
             let nodes = get(&self.kubectl, &["nodes", "-l", &self.label]).await?;
@@ -83,14 +83,15 @@ impl Scene {
         Ok(())
     }
 
-    /// Applies a policy, and waits until the extender has seen it.
+    /// Applies a policy, and waits until the extender has observed the policy.
     pub(crate) async fn govern(&self, policy: &Value) -> TestResult {
         self.apply(policy).await?;
-        self.await_known(policy["metadata"]["name"].as_str().context("it has a name")?).await
+        self.await_observed(policy["metadata"]["name"].as_str().context("a policy without a name")?)
+            .await
     }
 
-    /// Waits until the extender has seen the current version of a policy.
-    pub(crate) async fn await_known(&self, name: &str) -> TestResult {
+    /// Waits until the extender has observed the current version of a policy.
+    pub(crate) async fn await_observed(&self, name: &str) -> TestResult {
         await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
             let actual = get(&self.kubectl, &["resourcepolicy", name]).await?;
             let observed = &actual["status"]["observedGeneration"];
@@ -100,7 +101,7 @@ impl Scene {
         .await
     }
 
-    /// The number of pods of `app` on nodes described by each of these names, and of pending ones.
+    /// The number of pods of `app` on nodes with each of these short names, and the number of pending pods.
     pub(crate) async fn spread(&self, app: &str, names: &[&str]) -> anyhow::Result<Vec<usize>> {
         let pods = get(&self.kubectl, &["pods", "-l", &format!("app={app}")]).await?;
         let pods = pods["items"].as_array().context("no list")?;
@@ -127,7 +128,7 @@ impl Scene {
         .await
     }
 
-    /// Checks that the state stays for a time in which the scheduler could have changed it.
+    /// Checks that the state stays unchanged for a time in which the scheduler could have changed it.
     pub(crate) async fn check_stays(
         &self,
         app: &str,

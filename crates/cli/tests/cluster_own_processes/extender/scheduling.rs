@@ -7,7 +7,7 @@ use crate::extender::scene::Scene;
 use crate::extender::stage::{deployment, on_stage, pod, policy, unit_nodes};
 use crate::reading::{await_value, get};
 
-/// Waits until `PodScheduled` of a pod has a message with these words.
+/// Waits until the message of a pod's `PodScheduled` condition contains these words.
 async fn await_why(scene: &Scene, pod: &str, words: &[&str]) -> TestResult {
     await_condition(&format!("{pod} to wait because of {words:?}"), PATIENCE, async || {
         let object = get(&scene.kubectl, &["pod", pod]).await?;
@@ -22,7 +22,7 @@ async fn await_why(scene: &Scene, pod: &str, words: &[&str]) -> TestResult {
 
 #[test]
 fn the_best_unit_is_filled_first_for_any_number_of_nodes() -> TestResult {
-    // Kube-scheduler would consider only a part of this many nodes, and the best unit is two hundredths of them.
+    // Kube-scheduler would consider only a part of this many nodes, and the best unit contains two hundredths of them.
     on_stage(&[unit_nodes("worst", 294), unit_nodes("best", 6)], async |_, scene| {
         scene
             .govern(&policy("shop", "prefer", &[("best", 2, Some(40)), ("worst", 1, None)]))
@@ -42,7 +42,7 @@ fn each_revision_of_a_rollout_is_counted_separately() -> TestResult {
         let mut shop = deployment("shop", 4);
         shop["spec"]["strategy"] =
             json!({"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}});
-        // Its pods never become ready, so that both revisions stay.
+        // The pods never become ready, so that both revisions remain.
         scene.apply(&shop).await?;
         scene.await_spread("shop", &["best", "worst"], &[3, 1, 0]).await?;
         let gate = json!([{"conditionType": "example.com/never"}]);
@@ -75,7 +75,8 @@ fn pods_without_capacity_are_pending_with_a_reason() -> TestResult {
         scene.await_spread("shop", &["best", "spare"], &[1, 0, 1]).await?;
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         let pods = pods["items"].as_array().expect("a list");
-        let waiting = pods.iter().find(|pod| pod["spec"]["nodeName"].is_null()).expect("one waits");
+        let waiting =
+            pods.iter().find(|pod| pod["spec"]["nodeName"].is_null()).expect("a pending pod");
         let waiting = waiting["metadata"]["name"].as_str().expect("a name");
         let full = format!("unit \"best\" of ResourcePolicy {namespace}/shop is full: 1 of 1 pod");
         await_why(scene, waiting, &["is full", "whose strategy is required"]).await?;
@@ -87,7 +88,7 @@ fn pods_without_capacity_are_pending_with_a_reason() -> TestResult {
         })
         .await?;
 
-        // A policy for the same labels in another namespace does not reach it.
+        // A policy for the same labels in another namespace does not affect the pod.
         let elsewhere = scene.in_namespace(&format!("{namespace}-elsewhere")).await?;
         elsewhere.govern(&policy("other", "required", &[("best", 1, Some(0))])).await?;
         scene.apply(&pod("free", "other")).await?;
@@ -96,7 +97,7 @@ fn pods_without_capacity_are_pending_with_a_reason() -> TestResult {
         let free = get(&scene.kubectl, &bound).await?;
         assert!(!free.to_string().contains("almanac.dev/"), "{free}");
 
-        // Two policies that select the pod are named.
+        // The message names the two policies that select the pod.
         let mut other = policy("other", "prefer", &[("best", 1, None)]);
         other["spec"]["podSelector"] = json!({"matchLabels": {"tier": "web"}});
         scene.govern(&other).await?;

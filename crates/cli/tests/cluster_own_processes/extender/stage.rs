@@ -1,5 +1,5 @@
-//! A control plane with the second scheduler of the manifest: kube-scheduler and extenders run as programs of the
-//! test. A test uses one scene of the cluster.
+//! A control plane with the second scheduler of the manifest: kube-scheduler and extenders run as programs of the test.
+//! Each test uses a scene of the cluster.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,18 +25,18 @@ const AUDIENCE: &str = "almanac.dev/extender";
 
 /// The name of the scheduler of the manifest.
 pub(crate) const SCHEDULER_NAME: &str = "almanac-scheduler";
-/// As whom its programs run.
+/// The account of its programs.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:almanac-scheduler:almanac-scheduler";
 
-/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at the same time
+/// The priority class of preempting pods. All tests of a stage share the class, since concurrent creations by two tests
 /// fail.
 pub(crate) const URGENT: &str = "urgent";
 
-/// The stage of all tests in which nothing is killed.
+/// The stage of all tests that kill no process.
 static SHARED: SharedPlane<Stage> = SharedPlane::new();
 
-/// Runs a test with nodes and a namespace of its own on a stage with two extenders, which it shares with other tests.
-/// In the end, the export of the namespace must have the same results.
+/// Runs a test with its own nodes and namespace on a stage with two extenders, shared with other tests. At the end, the
+/// export of the namespace must have the same results.
 pub(crate) fn on_stage(
     nodes: &[NodeSpec],
     test: impl AsyncFnOnce(&Stage, &Scene) -> TestResult,
@@ -55,7 +55,7 @@ pub(crate) fn on_stage(
     })
 }
 
-/// The programs that belong together.
+/// A scheduler and its extenders.
 pub(crate) struct Stage {
     pub(crate) kubectl: Kubectl,
     account: ServiceAccountAccess,
@@ -64,7 +64,7 @@ pub(crate) struct Stage {
     scheduler: Mutex<Option<Program>>,
 }
 
-/// An extender, and where it answers.
+/// An extender, and its address.
 pub(crate) struct Extender {
     pub(crate) program: Program,
     pub(crate) scheduler_port: ProgramPort,
@@ -92,14 +92,14 @@ impl Stage {
         self.extender(0).program.await_ready().await
     }
 
-    /// Applies the manifest. The programs of the test replace its pods, since there are no images here.
+    /// Applies the manifest. The programs of the test replace its pods, since no images exist here.
     pub(crate) async fn installed(test: &OwnTest, kubectl: Kubectl) -> anyhow::Result<Stage> {
         kubectl.run(&["-n", SCHEDULER, "scale", "deployment", SCHEDULER, "--replicas=0"]).await?;
         let account = test.service_account(SCHEDULER, SCHEDULER).await?;
         let create_token = ["-n", SCHEDULER, "create", "token", SCHEDULER, "--audience", AUDIENCE];
-        let written = kubectl.run(&create_token).await?;
+        let token_text = kubectl.run(&create_token).await?;
         let token = account.kubeconfig().with_file_name("token");
-        write_private(&token, written.trim())?;
+        write_private(&token, token_text.trim())?;
         let (extenders, scheduler) = (Mutex::default(), Mutex::default());
         Ok(Stage { kubectl, account, token, extenders, scheduler })
     }
@@ -164,7 +164,7 @@ impl Stage {
         &self.token
     }
 
-    /// A replica.
+    /// An extender by its index.
     pub(crate) fn extender(&self, index: usize) -> Arc<Extender> {
         Arc::clone(&self.extenders()[index])
     }
@@ -193,7 +193,7 @@ impl Stage {
     pub(crate) async fn deciding(&self) -> anyhow::Result<usize> {
         let mut deciding = 0;
         await_condition("a replica to decide", PATIENCE, async || {
-            let mut seen = Vec::new();
+            let mut roles = Vec::new();
             for (index, extender) in self.extenders().iter().enumerate() {
                 let metrics = extender.program.get("/metrics").await.map(|(_, text)| text);
                 let decides =
@@ -201,9 +201,9 @@ impl Stage {
                 if decides {
                     deciding = index;
                 }
-                seen.push(decides);
+                roles.push(decides);
             }
-            Ok(Observation::from_bool(seen.contains(&true), format!("{seen:?}")))
+            Ok(Observation::from_bool(roles.contains(&true), format!("{roles:?}")))
         })
         .await?;
         Ok(deciding)
@@ -238,7 +238,7 @@ pub(crate) fn policy(app: &str, strategy: &str, units: &[(&str, i32, Option<u32>
     })
 }
 
-/// A Deployment whose pods the second scheduler places.
+/// A Deployment whose pods the second scheduler schedules.
 pub(crate) fn deployment(app: &str, replicas: u32) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
@@ -258,7 +258,7 @@ pub(crate) fn deployment(app: &str, replicas: u32) -> Value {
     })
 }
 
-/// A pod that the second scheduler places.
+/// A pod that the second scheduler schedules.
 pub(crate) fn pod(name: &str, app: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

@@ -1,5 +1,5 @@
-//! The extender next to the cluster's own kube-scheduler, as in the static pod and the files of the page, behind a
-//! proxy that injects faults. All pods go through it, and a crash at any step of a binding exceeds no cap.
+//! The extender next to the cluster's own kube-scheduler, with the static pod and the files of the page, behind a proxy
+//! that injects faults. All pods go through the extender, and a crash at any step of a binding exceeds no cap.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ const KUBECONFIG: &str = "/etc/kubernetes/scheduler.conf";
 /// The programs of the static pod.
 struct StaticPod {
     extender: Program,
-    /// Between the extender and the API server.
+    /// The proxy between the extender and the API server.
     proxy: FaultProxy,
     _scheduler: Program,
     _port: ProgramPort,
 }
 
 impl StaticPod {
-    /// Starts what a kubelet would, with the arguments of the manifest.
+    /// Starts the programs that a kubelet would start, with the arguments of the manifest.
     async fn start(test: &OwnTest, scene: &Scene) -> anyhow::Result<StaticPod> {
         let manifest = format!("{ROOT}/{STATIC_POD}");
         scene.kubectl.run(&["apply", "--dry-run=server", "-f", &manifest]).await?;
@@ -71,12 +71,12 @@ impl StaticPod {
         };
         let mut arguments: Vec<String> =
             scheduler?.into_iter().map(|it| with(it, &kubeconfig)).collect();
-        // There may be others on this machine.
+        // Other programs on this machine may use the default ports.
         arguments.push("--secure-port=0".to_owned());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let program = Binaries::provide()?.program("kube-scheduler")?;
         let scheduler = Program::start(&program, &arguments, &[])?;
-        // The harness gives it a port for metrics.
+        // The harness provides a port for metrics.
         let arguments = extender?.into_iter().filter(|it| !it.starts_with("--listen="));
         let arguments: Vec<String> = arguments.map(|it| with(it, &proxy.kubeconfig())).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -86,13 +86,13 @@ impl StaticPod {
         Ok(StaticPod { extender, proxy, _scheduler: scheduler, _port: port })
     }
 
-    /// Has this happen to the binding of a pod, once.
+    /// Injects a fault into the next binding of a pod.
     fn spoil_binding(&self, pod: &str, fault: Fault) -> Injected {
         let path = format!("/pods/{pod}/binding");
         self.proxy.inject(fault.method(Method::POST).path_contains(path))
     }
 
-    /// Has all reads of a pod hang from now on, or from the moment at which its binding is posted.
+    /// Makes all reads of a pod hang from now on, or after the request for its binding.
     fn hang_reads(&self, pod: &str, from: Option<&Arc<AtomicBool>>) -> Injected {
         let (path, from) = (format!("/pods/{pod}"), from.cloned());
         let is_read = Fault::hang().method(Method::GET).matching(move |request| {
@@ -103,7 +103,7 @@ impl StaticPod {
     }
 }
 
-/// A pod of the cluster's own scheduler.
+/// A pod for the cluster's own scheduler.
 fn own(name: &str, app: &str) -> Value {
     let mut own = pod(name, app);
     own["spec"]["schedulerName"] = json!("default-scheduler");
@@ -127,10 +127,10 @@ fn a_fault_at_any_step_of_a_binding_exceeds_no_cap() -> TestResult {
         let static_pod = StaticPod::start(test, &scene).await?;
         all_kinds_of_pods_are_placed(&scene).await?;
         let pods = || Api::default_namespaced(test.client());
-        no_answer_to_a_binding_costs_a_cap(&static_pod, &scene, pods()).await?;
-        no_crash_costs_a_cap_and_pods_wait_for_the_extender(&static_pod, &scene, pods()).await?;
+        no_response_to_a_binding_exceeds_a_cap(&static_pod, &scene, pods()).await?;
+        no_crash_exceeds_a_cap_and_pods_wait_for_the_extender(&static_pod, &scene, pods()).await?;
         scene.check_export().await?;
-        // The test has no machine with a static pod to put back.
+        // The test has no machine on which to restore a static pod.
         drop(static_pod);
         run_section(test, &kubectl, (PAGE, "Uninstall with the cluster's own scheduler")).await?;
         Ok(())
@@ -143,7 +143,7 @@ async fn all_kinds_of_pods_are_placed(scene: &Scene) -> TestResult {
     shop["spec"]["template"]["spec"]["schedulerName"] = json!("default-scheduler");
     scene.apply(&shop).await?;
     scene.await_spread("shop", &["best"], &[3, 1]).await?;
-    // Neither a policy for its labels nor a cap is for a pod of a DaemonSet, or of the system.
+    // Pods of a DaemonSet or of the system ignore caps and policies for their labels.
     let mut daemon = shop.clone();
     daemon["kind"] = json!("DaemonSet");
     daemon["metadata"]["name"] = json!("daemon");
@@ -168,8 +168,8 @@ async fn all_kinds_of_pods_are_placed(scene: &Scene) -> TestResult {
     Ok(())
 }
 
-/// Bindings that land and are answered with an error, and bindings that do not land.
-async fn no_answer_to_a_binding_costs_a_cap(
+/// Bindings that are applied but get an error as the response, and bindings that are not applied.
+async fn no_response_to_a_binding_exceeds_a_cap(
     static_pod: &StaticPod,
     scene: &Scene,
     pods: Api<Pod>,
@@ -200,8 +200,8 @@ async fn no_answer_to_a_binding_costs_a_cap(
     watched.await_spread("all but three to have a place", PATIENCE, |it| it == [cap, 0, 3]).await
 }
 
-/// The extender is killed while one pod is being read, one binding is in flight, and one is done without a response.
-async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
+/// Kills the extender during a read of a pod, a binding in flight, and an applied binding without a response.
+async fn no_crash_exceeds_a_cap_and_pods_wait_for_the_extender(
     static_pod: &StaticPod,
     scene: &Scene,
     pods: Api<Pod>,
@@ -238,7 +238,7 @@ async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
     for number in 0..3 {
         scene.apply(&own(&format!("more-{number}"), "brink")).await?;
     }
-    // With the cluster's own scheduler, all pods wait.
+    // With the cluster's own scheduler, all pods are pending.
     scene.apply(&own("meanwhile", "other")).await?;
     await_condition("the event of a pod that waits for the extender", PATIENCE, async || {
         let pod_events = ["events", "--field-selector", "involvedObject.name=meanwhile"];

@@ -1,4 +1,4 @@
-//! A tenant with more policies than are considered: others are scheduled, and its messages stay short.
+//! A tenant with more policies than the extender considers: others are scheduled, and messages stay short.
 
 use almanac_harness::{
     ControlPlaneOptions, Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
@@ -19,11 +19,11 @@ fn of_every_pod(number: usize) -> Value {
     policy
 }
 
-/// The memory of the deciding replica, in bytes.
+/// The memory limit of the leader, in bytes.
 async fn resident(stage: &Stage) -> anyhow::Result<f64> {
     let (_, text) = stage.extender(stage.deciding().await?).program.get("/metrics").await?;
     let line = text.lines().find_map(|it| it.strip_prefix("process_resident_memory_bytes "));
-    Ok(line.context("the metric is there")?.parse()?)
+    Ok(line.context("the metric is missing")?.parse()?)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn only_the_oldest_policies_of_a_namespace_apply_without_effect_on_others() -> T
         let all = json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string();
         scene.kubectl.run_with_input(&["create", "-f", "-"], &all).await?;
         let last = of_every_pod(POLICIES - 1)["metadata"]["name"].clone();
-        let last = ["resourcepolicy", last.as_str().context("it has a name")?];
+        let last = ["resourcepolicy", last.as_str().context("a policy without a name")?];
         let reason = "/status/conditions/0/reason";
         await_value(&scene.kubectl, &last, reason, &json!("TooManyPolicies")).await?;
 

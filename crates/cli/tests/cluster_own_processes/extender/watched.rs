@@ -1,4 +1,4 @@
-//! The node of each pod at every instant, by a watch of the API server: a unit may never exceed its cap, even for an
+//! The node of each pod at every instant, by a watch of the API server: a unit must never exceed its cap, even for an
 //! instant.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
 use tokio::task::JoinHandle;
 
-/// The pods of an app, which are watched until this is dropped.
+/// A watch of the pods of an app, until drop.
 pub(crate) struct Watched {
     known: Arc<WatchedApp>,
     watching: JoinHandle<()>,
@@ -30,7 +30,7 @@ struct WatchedApp {
 #[derive(Default)]
 struct Pods {
     nodes: BTreeMap<String, Option<String>>,
-    /// The first time that a unit had more than its cap.
+    /// The first case in which a unit exceeded its cap.
     over: Option<Vec<usize>>,
 }
 
@@ -44,8 +44,8 @@ impl Watched {
         Self { known, watching }
     }
 
-    /// Waits until this number of pods is in each unit, outside all units, and without a node, while no unit ever
-    /// exceeds its cap.
+    /// Waits until each unit has this number of pods, as do the nodes outside all units and the list of pending pods.
+    /// Fails if a unit ever exceeds its cap.
     pub(crate) async fn await_spread(
         &self,
         what: &str,

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::up::User;
 
-/// A week at six thousand times takes less, and the demo never comes to rest.
+/// The time limit. A week at six thousand times the normal speed takes less, and the demo never comes to rest.
 const AT_MOST: Duration = Duration::from_mins(4);
 
 /// The output on the terminal for an event of each family.
@@ -29,7 +29,7 @@ const LINE_OF_EACH_FAMILY: [&str; 6] = [
     "  ResourcePolicy shop/storefront  pods in its units: reserved 4, spot 2 instead of ",
 ];
 
-/// The forecast of one target, in order: the values it gets.
+/// The forecast values of a target, in order.
 type ExpectedValues = BTreeMap<String, Vec<Value>>;
 
 #[test]
@@ -43,7 +43,7 @@ fn every_prediction_of_the_demo_comes_true() -> TestResult {
         let sentences = sentences(&up.log()?);
         ensure!(sentences.len() == 20, "{} sentences: {sentences:#?}", sentences.len());
         let items = items(&user, "2026-11-27T08:00:00Z", "200h").await?;
-        // The list begins a moment after the start of the clock, and stops after twenty.
+        // The list starts a moment after the start of the clock, and stops after twenty actions.
         let first = items.iter().position(|item| is_of(item, &sentences[0]));
         let items = &items[first.context("the first sentence is foretold")?..][..20];
         for (item, sentence) in items.iter().zip(&sentences) {
@@ -61,8 +61,8 @@ fn every_prediction_of_the_demo_comes_true() -> TestResult {
     })
 }
 
-/// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, that number of days at six thousand times: a week takes
-/// a hundred seconds, on an otherwise idle machine.
+/// Eight hours at twelve hundred times the normal speed. `ALMANAC_DAYS` sets the number of days at six thousand times:
+/// a week takes a hundred seconds, on an otherwise idle machine.
 #[test]
 fn a_fast_clock_skips_no_boundary() -> TestResult {
     on_this_machine(async {
@@ -76,9 +76,9 @@ fn a_fast_clock_skips_no_boundary() -> TestResult {
         let first = sentences(&up.log()?).into_iter().next().context("a sentence")?;
         let items = items(&user, "2026-11-27T08:00:00Z", &hours).await?;
         let begin = items.iter().position(|item| is_of(item, &first));
-        // How many pods are where is not decided by the clock alone: a scheduler takes its time.
+        // The scheduler also affects the units of pods, not the clock alone.
         let by_the_clock = |item: &&Value| item["policy"]["kind"] != "ResourcePolicy";
-        let items: Vec<_> = items[begin.context("it is foretold")?..]
+        let items: Vec<_> = items[begin.context("the list has no such action")?..]
             .iter()
             .filter(by_the_clock)
             .cloned()
@@ -90,7 +90,7 @@ fn a_fast_clock_skips_no_boundary() -> TestResult {
     })
 }
 
-/// The sentences under the heading.
+/// The sentences after the heading.
 fn sentences(log: &str) -> Vec<String> {
     let lines = log.split("The next ten minutes:\n").nth(1).unwrap_or_default();
     lines.lines().take_while(|line| line.starts_with("  ")).map(str::to_owned).collect()
@@ -108,13 +108,13 @@ fn is_of(item: &Value, sentence: &str) -> bool {
 
 /// The items of `almanac next` for the cluster.
 async fn items(user: &User, from: &str, period: &str) -> anyhow::Result<Vec<Value>> {
-    let answer = Command::new(env!("CARGO_BIN_EXE_almanac"))
+    let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
         .args(["next", "-A", "--from", from, "--for", period, "-o", "json", "--kubeconfig"])
         .arg(user.data().join("kubeconfig"))
         .output()
         .await?;
-    let report: Value = serde_json::from_slice(&answer.stdout)
-        .with_context(|| String::from_utf8_lossy(&answer.stderr).into_owned())?;
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
     Ok(report["items"].as_array().context("items")?.clone())
 }
 
@@ -123,7 +123,7 @@ fn predicted_values(items: &[Value]) -> ExpectedValues {
     for item in items.iter().filter(|item| !item["to"].is_null() || !item["from"].is_null()) {
         let target = &item["target"];
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        // Two reports run at a time, and the level of both changes together.
+        // Two reports run at a time, and the levels of both change together.
         let name =
             if target["kind"] == "Pod" { "reports".to_owned() } else { word(&target["name"]) };
         let values = predicted.entry(format!("{} {name}", word(&target["kind"]))).or_default();
@@ -134,12 +134,12 @@ fn predicted_values(items: &[Value]) -> ExpectedValues {
     predicted
 }
 
-/// Looks at the cluster until every target has had all its values, in order, and nothing else where the clock alone
-/// decides. A target may have its first value already.
+/// Polls the cluster until every target has had all its values, in order. A target that depends only on the clock must
+/// have no other values. A target may already have its first value.
 async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> TestResult {
     ensure!(!predicted.is_empty());
     let client = user.client()?;
-    let mut seen: BTreeMap<&String, Vec<Value>> = BTreeMap::new();
+    let mut observed: BTreeMap<&String, Vec<Value>> = BTreeMap::new();
     let begun = Instant::now();
     let mut changed = begun;
     loop {
@@ -147,40 +147,40 @@ async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> Test
         let present = present(&client).await?;
         for (target, values) in &predicted {
             let value = present.get(target).cloned().unwrap_or(Value::Null);
-            let seen = seen.entry(target).or_default();
-            if seen.last() != Some(&value) {
-                seen.push(value);
+            let observed = observed.entry(target).or_default();
+            if observed.last() != Some(&value) {
+                observed.push(value);
                 changed = Instant::now();
             }
             let _ = values;
         }
         let is_done = |(target, values): (&String, &Vec<Value>)| {
-            seen.get(target).is_some_and(|seen| are_in_order(values, seen))
+            observed.get(target).is_some_and(|observed| are_in_order(values, observed))
         };
         if predicted.iter().all(is_done) {
             break;
         }
         if changed.elapsed() > PATIENCE || begun.elapsed() > AT_MOST {
-            let left: Vec<_> = predicted.iter().filter(|it| !is_done(*it)).collect();
-            bail!("not come true: {left:#?}\nseen: {seen:#?}");
+            let remaining: Vec<_> = predicted.iter().filter(|it| !is_done(*it)).collect();
+            bail!("not come true: {remaining:#?}\nobserved: {observed:#?}");
         }
     }
     for (target, values) in &predicted {
-        let seen = &seen[target];
-        // Pods come and go one by one.
+        let observed = &observed[target];
+        // Pods are created and deleted one by one.
         if !target.starts_with("ResourcePolicy ") {
-            let from = seen.iter().position(|value| *value == values[0]).unwrap_or_default();
-            let after: Vec<_> = seen[from..].iter().take(values.len()).collect();
+            let from = observed.iter().position(|value| *value == values[0]).unwrap_or_default();
+            let after: Vec<_> = observed[from..].iter().take(values.len()).collect();
             ensure!(
                 after.iter().copied().eq(values),
-                "{target}: {values:?} was foretold, and {seen:?} seen"
+                "{target}: {values:?} was predicted, but {observed:?} observed"
             );
         }
     }
     Ok(())
 }
 
-/// Whether these values are among the others, in order.
+/// Whether the others contain these values, in order.
 fn are_in_order(values: &[Value], among: &[Value]) -> bool {
     let mut among = among.iter();
     values.iter().all(|value| among.any(|other| other == value))

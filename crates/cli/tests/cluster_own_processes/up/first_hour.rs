@@ -1,4 +1,4 @@
-//! The commands of docs/first-hour.md, as a reader types them.
+//! The commands of docs/first-hour.md, as a user types them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -46,9 +46,9 @@ fn the_commands_of_the_first_hour_work_as_documented() -> TestResult {
     })
 }
 
-/// Starts what is typed, in the repository, without what it is called by.
+/// Starts a documented command in the repository, with the program under test.
 fn typed(user: &User, block: &str, called_by: &str) -> anyhow::Result<Program> {
-    let words = block.trim().strip_prefix(called_by).context("it is called like that")?;
+    let words = block.trim().strip_prefix(called_by).context("a block with another command")?;
     let words: Vec<String> = words
         .split_whitespace()
         .map(|word| match Path::new(ROOT).join(word) {

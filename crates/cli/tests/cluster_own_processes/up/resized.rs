@@ -30,7 +30,7 @@ impl OnTerminal {
         command.args(arguments).envs(user.environment()?).env("TERM", "xterm");
         command.env_remove("NO_COLOR").stdout(inner.try_clone()?).stderr(inner);
         let child = command.spawn().context("failed to start almanac")?;
-        // The program alone has its side of the terminal, so that reading ends with it.
+        // Only the program has its side of the terminal, so that reading ends with the program.
         drop(command);
         let mut reader = terminal.try_clone()?;
         let (sender, printed) = mpsc::channel();
@@ -46,7 +46,7 @@ impl OnTerminal {
         Ok(Self { child, terminal, printed, screens })
     }
 
-    /// Shows new output on the screens; whether there was any.
+    /// Draws new output on the screens; returns whether the program wrote any.
     fn show(&mut self) -> anyhow::Result<bool> {
         let mut has_come = false;
         while let Ok(bytes) = self.printed.try_recv() {
@@ -77,7 +77,7 @@ impl OnTerminal {
         Ok(kill_process(program, Signal::CONT)?)
     }
 
-    /// Waits until a condition holds for the rows since the width changed, on both screens.
+    /// Waits until the rows since the change of the width satisfy a condition, on both screens.
     async fn await_rows(&mut self, what: &str, holds: impl Fn(&[String]) -> bool) -> TestResult {
         await_condition(what, PATIENCE, async || {
             self.show()?;
@@ -88,14 +88,17 @@ impl OnTerminal {
         .await
     }
 
-    /// Ends it, and waits for its last line and for its end.
+    /// Ends the program, and waits for its last line and for its exit.
     async fn stop(mut self) -> anyhow::Result<ExitStatus> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         let is_end = |row: &String| row.starts_with("Ending.");
         self.await_rows("its last line", |rows| rows.last().is_some_and(is_end)).await?;
         for screen in &self.screens {
             let rows = screen.since_resize();
-            ensure!(!rows.iter().any(|row| is_countdown(row)), "it is left behind: {rows:#?}");
+            ensure!(
+                !rows.iter().any(|row| is_countdown(row)),
+                "a row of the countdown remains: {rows:#?}"
+            );
         }
         await_condition("almanac to end", PATIENCE, async || {
             Ok(match self.child.try_wait()? {
@@ -121,7 +124,7 @@ fn is_event(row: &str) -> bool {
 fn lines_fit_a_resized_terminal_and_no_row_of_a_countdown_remains() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
-        // One of two rules fires each minute, which passes in six seconds.
+        // One of two rules fires each minute, and a minute lasts six seconds.
         let (shop, _) = SHOP.split_once("  - {name: noon").context("the last rule")?;
         let shop = shop
             .replace("opens, schedule: '5 8", "opens-on-even-minutes, schedule: '*/2 *")
@@ -140,7 +143,7 @@ fn lines_fit_a_resized_terminal_and_no_row_of_a_countdown_remains() -> TestResul
             for screen in &up.screens {
                 let rows = screen.since_resize();
                 let (countdown, others) = rows.split_last().context("there are rows")?;
-                // A line continues two columns deeper.
+                // The continuation of a line is indented by two more columns.
                 let is_meant = |row: &String| is_event(row) || row.starts_with("  ");
                 ensure!(others.iter().all(is_meant), "{columns} columns: {rows:#?}");
                 let too_wide = screen.overflowed();

@@ -1,4 +1,4 @@
-//! The surroundings: a disk that is full, and a Prometheus.
+//! The environment of `almanac up`: a full disk, and a Prometheus.
 
 use std::fs;
 use std::path::Path;
@@ -15,13 +15,13 @@ use serde_json::json;
 
 use crate::up::{SHOP, User, await_replicas};
 
-/// Gives the program a disk of this size for its data, which no other process sees: `unshare` needs no permissions
-/// for that. When it has ended because the disk was full, the space is freed, and the program runs again.
+/// Gives the program a data disk of this size that no other process can access: `unshare` needs no permissions for
+/// that. After the program has ended because of the full disk, the space is freed, and the program runs again.
 const WITH_A_DISK: &str = r#"mount -t tmpfs -o size="$1" none "$2" || exit
-data="$2"; shift 2; "$@"; code=$?; echo "it has ended with $code"
+data="$2"; shift 2; "$@"; code=$?; echo "up has ended with $code"
 [ -f "$data/filler" ] || exit $code
 rm "$data/filler"; exec "$@""#;
-const ENDED: &str = "it has ended with";
+const ENDED: &str = "up has ended with";
 
 #[test]
 fn a_full_disk_is_reported_before_anything_starts() -> TestResult {
@@ -43,9 +43,9 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
         fs::create_dir(user.data())?;
         let up = on_a_disk(&user, "400m")?;
         up.await_log("Everything runs").await?;
-        // The disk as the program sees it.
-        let seen = format!("/proc/{}/root", up.id().context("it runs")?);
-        let data = Path::new(&seen).join(user.data().strip_prefix("/")?);
+        // The disk in the program's mount namespace.
+        let root = format!("/proc/{}/root", up.id().context("up does not run")?);
+        let data = Path::new(&root).join(user.data().strip_prefix("/")?);
         let notes = notes_on(&data, &user)?;
         let filler = data.join("filler");
         fill(&filler)?;
@@ -65,7 +65,7 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
         up.await_log("data is full").await?;
         up.await_log(&format!("{ENDED} 2")).await?;
 
-        let again = await_condition("it to run again", PATIENCE, async || {
+        let again = await_condition("up to run again", PATIENCE, async || {
             let log = up.log()?;
             let (_, after) = log.split_once(ENDED).unwrap_or_default();
             Ok(Observation::from_bool(after.contains("Everything runs"), after))
@@ -85,7 +85,7 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
 fn autoscalers_query_a_prometheus_on_the_path() -> TestResult {
     on_this_machine(async {
         let prometheus = tokio::task::spawn_blocking(provide_prometheus).await??;
-        let folder = prometheus.parent().context("it is in a directory")?;
+        let folder = prometheus.parent().context("the program is not in a directory")?;
         let own = std::env::var_os("PATH").unwrap_or_default();
         let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&own));
         let path = std::env::join_paths(all)?;
@@ -108,7 +108,7 @@ spec:
         let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
         let arguments = ["up", "--data-dir", &data, "-f", &shop];
         let up = user.runs_program(program, &arguments, &[("PATH", path)])?;
-        up.await_log("Prometheus answers at http://127.0.0.1:").await?;
+        up.await_log("Prometheus is at http://127.0.0.1:").await?;
         await_replicas(&user.client()?, 4).await?;
         up.stop().await?;
         user.has_nothing_left().await
@@ -126,7 +126,7 @@ fn on_a_disk(user: &User, size: &str) -> anyhow::Result<almanac_harness::Program
     user.runs_program(Path::new("unshare"), &arguments, &[])
 }
 
-/// The notes of the control plane whose data another sees under this path.
+/// A client for `ConfigMaps` of the control plane whose data other processes access under this path.
 fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
     let kubeconfig = fs::read_to_string(data.join("kubeconfig"))?
         .replace(&user.data().display().to_string(), &data.display().to_string());
@@ -135,7 +135,7 @@ fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
     Ok(Api::namespaced(almanac_harness::client_for(&here)?, "default"))
 }
 
-/// Writes until nothing more fits.
+/// Writes a file until the disk is full.
 fn fill(file: &Path) -> anyhow::Result<()> {
     use std::io::Write as _;
     let mut file = fs::File::create(file)?;

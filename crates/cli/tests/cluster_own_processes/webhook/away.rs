@@ -13,7 +13,7 @@ async fn await_applied(desk: &Desk<'_>, name: &str, is_done: bool) -> TestResult
     .await
 }
 
-/// As the manifest has it, everything passes; with `Fail`, nothing does.
+/// With the failure policy of the manifest, all objects pass; with `Fail`, none does.
 async fn both_policies_hold(desk: &Desk<'_>, how: &str) -> TestResult {
     let wrong = desk.apply(&cron(&format!("wrong-{how}"), "0 0 * *")).await?;
     assert!(wrong.is_done, "{how}: {}", wrong.stderr);

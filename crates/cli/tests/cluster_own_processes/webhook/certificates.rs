@@ -1,4 +1,4 @@
-//! The certificate over several lives: while it and its CA are replaced, no request fails.
+//! The certificate over several replacements: while the certificate and its CA are replaced, no request fails.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ const SECRET: [&str; 4] = ["-n", "almanac-system", "secret", "almanac-webhook"];
 
 async fn kept(desk: &Desk<'_>, key: &str) -> anyhow::Result<String> {
     let secret = get(&desk.kubectl, &SECRET).await?;
-    Ok(secret["data"][key].as_str().context("it is not kept")?.to_owned())
+    Ok(secret["data"][key].as_str().context("the Secret lacks the key")?.to_owned())
 }
 
 #[test]
 fn no_request_fails_while_certificates_and_cas_are_replaced() -> TestResult {
     at_the_desk(&["--certificate-lifetime=15s"], async |desk| {
         await_refusal(desk).await?;
-        // From now on, a certificate that is not trusted is an error.
+        // From now on, an untrusted certificate is an error.
         desk.set_failure_policy("Fail").await?;
         let (mut certificates, mut authorities) = (BTreeSet::new(), BTreeSet::new());
         let mut round = 0;
@@ -95,7 +95,7 @@ fn an_administrator_can_copy_the_ca_instead_of_granting_a_permission() -> TestRe
         let applied = desk.apply(&cron("wrong", "0 0 * *")).await?;
         assert!(
             applied.is_done,
-            "it is trusted before its authority was copied: {}",
+            "the certificate is trusted before its CA was copied: {}",
             applied.stderr
         );
         let blocks = shell_blocks(RESTRICTED.0, RESTRICTED.1)?;

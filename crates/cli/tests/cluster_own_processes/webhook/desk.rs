@@ -1,5 +1,5 @@
-//! A control plane that calls the webhook. The program of the test replaces its pods, for which there are no images
-//! here; everything else is as in the manifest.
+//! A control plane that calls the webhook. The program of the test replaces its pods, since no images exist here;
+//! everything else is as in the manifest.
 
 use std::cell::Cell;
 use std::process::Output;
@@ -23,10 +23,10 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const NAMESPACE: &str = "almanac-system";
 const NAME: &str = "almanac-webhook";
 const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac-webhook";
-/// The one in the manifest.
+/// The validating webhook configuration of the manifest.
 pub(crate) const CONFIGURATION: [&str; 2] = ["validatingwebhookconfiguration", "almanac"];
 
-/// The one that adds to objects.
+/// The mutating webhook configuration.
 pub(crate) const ADDING: [&str; 2] = ["mutatingwebhookconfiguration", "taints.almanac.dev"];
 
 /// The control plane, and the webhook.
@@ -35,9 +35,9 @@ pub(crate) struct Desk<'a> {
     pub(crate) kubectl: Kubectl,
     pub(crate) webhook: Program,
     files: AtomicUsize,
-    /// A resource that the webhook may be refused.
+    /// A resource for which the webhook may lack permission.
     pub(crate) withheld: Cell<&'static str>,
-    /// Keeps the port for the webhook, also while that is down.
+    /// Reserves the port for the webhook, also while the webhook is down.
     port: ProgramPort,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Applied {
     pub(crate) stderr: String,
 }
 
-/// Runs a test with the webhook, which is ready. In the end, it must not have lacked or wasted a permission.
+/// Runs a test with a ready webhook. At the end, checks that the webhook lacked no permission and used all of them.
 pub(crate) fn at_the_desk(
     further: &[&str],
     test: impl AsyncFnOnce(&Desk<'_>) -> TestResult,
@@ -92,7 +92,7 @@ pub(crate) fn at_a_desk(
     })
 }
 
-/// Has the API server call a port of this machine in place of the Service.
+/// Makes the API server call a port of this machine instead of the Service.
 async fn call_the_program(kubectl: &Kubectl, port: u16) -> TestResult {
     for (configuration, expected) in [(CONFIGURATION, 2), (ADDING, 1)] {
         let read = get(kubectl, &configuration).await?;
@@ -154,7 +154,7 @@ impl Desk<'_> {
             ))
             .await?;
         let stderr = String::from_utf8_lossy(&output.stderr);
-        // The response is that this is not a review; kubectl shows only the status.
+        // The response states that this is not a review; kubectl prints only the status.
         ensure!(stderr.contains("(BadRequest)"), "{stderr}");
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Desk<'_> {
         shell(self.test, &self.kubectl, script).await
     }
 
-    /// Writes an object to a file; its path.
+    /// Writes an object to a file; returns the path.
     pub(crate) fn write(&self, object: &Value) -> anyhow::Result<String> {
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         let file = self.test.plane.folder().join(format!("applied-{number}.json"));
@@ -189,7 +189,7 @@ impl Desk<'_> {
         Ok(report["findings"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Has everything fail that the webhook does not answer, or has it pass.
+    /// Rejects or admits all requests without a response of the webhook.
     pub(crate) async fn set_failure_policy(&self, policy: &str) -> TestResult {
         let changes = [0, 1].map(|index| {
             json!({"op": "replace", "path": format!("/webhooks/{index}/failurePolicy"), "value": policy})
@@ -207,7 +207,7 @@ impl Desk<'_> {
         let used = used(&requests_by(self.test, is_ours).await?);
         let roles: [&[&str]; 2] = [&["clusterrole", NAME], &["-n", NAMESPACE, "role", NAME]];
         let mut granted = granted(&self.kubectl, &roles).await?;
-        // Only tests that delete the Secret use it.
+        // Only tests that delete the Secret use this method.
         let restore = ("create".to_owned(), String::new(), "secrets".to_owned());
         if !used.contains(&restore) {
             ensure!(granted.remove(&restore), "the webhook cannot restore its Secret");
@@ -217,8 +217,8 @@ impl Desk<'_> {
     }
 }
 
-/// Waits until the API server calls the webhook: a new configuration takes effect after a delay. An object that was
-/// applied before does not change, so each attempt is with an object of its own.
+/// Waits until the API server calls the webhook: a new configuration takes effect after a delay. An unchanged object
+/// causes no review, so each attempt has a different object.
 pub(crate) async fn await_refusal(desk: &Desk<'_>) -> TestResult {
     await_condition("a wrong object to be refused", PATIENCE, async || {
         let number = desk.files.load(Ordering::Relaxed);

@@ -16,7 +16,7 @@ fn cluster(name: &str, taints: &Value) -> Value {
     hub::hub_object("v1", "ManagedCluster", name, &spec)
 }
 
-/// The instant at which the first taint of a cluster was added, after it is applied.
+/// Applies a cluster; returns the `timeAdded` of its first taint.
 async fn dated(desk: &Desk<'_>, name: &str, taints: &Value) -> anyhow::Result<Option<Timestamp>> {
     let applied = desk.apply(&cluster(name, taints)).await?;
     assert!(applied.is_done, "{}", applied.stderr);
@@ -24,7 +24,7 @@ async fn dated(desk: &Desk<'_>, name: &str, taints: &Value) -> anyhow::Result<Op
     Ok(stored["spec"]["taints"][0]["timeAdded"].as_str().map(str::parse).transpose()?)
 }
 
-/// The API server loads a configuration a moment later, and a stored taint without a date stays so.
+/// Waits until the API server has loaded a configuration. A taint that was stored without a date stays without it.
 async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestResult {
     let taints = json!([{"key": "power", "effect": "NoSelect"}]);
     let mut number = 0;
@@ -38,7 +38,7 @@ async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestRe
 
 #[test]
 fn the_webhook_dates_taints_unless_open_cluster_management_does() -> TestResult {
-    // API servers call in this order. The other one refuses a taint that has a date already.
+    // API servers call webhooks in this order. The second webhook refuses a taint that already has a date.
     assert!(ADDING[1] > "managedclustermutators.admission.cluster.open-cluster-management.io");
     at_the_desk(&[], async |desk| {
         await_dates(desk, "probe", true).await?;
@@ -81,7 +81,7 @@ async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Re
 }
 
 #[test]
-fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult {
+fn binding_a_set_requires_permission_also_while_the_webhook_is_down() -> TestResult {
     let withheld = "mutatingwebhookconfigurations";
     let change = async |_: &OwnTest, kubectl: &Kubectl| {
         let resource = "/rules/8/resources/1";
@@ -94,7 +94,7 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
     };
     at_a_desk(change, &[], async |desk| {
         desk.withheld.set(withheld);
-        // Without permission on the configuration that dates taints, it still checks objects.
+        // Without permission for the configuration that dates taints, the webhook still checks objects.
         await_refusal(desk).await?;
         desk.webhook.pause()?;
         let granted = desk
@@ -105,7 +105,7 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
             )
             .await?;
         assert!(granted.status.success(), "{}", String::from_utf8_lossy(&granted.stderr));
-        // The API server loads a new policy and a new role a moment later.
+        // The API server loads a new policy and a new role after a delay.
         let expected = "you may not bind the ManagedClusterSet other; have a ClusterRole bound to you with verbs: \
                         [create], resources: [managedclustersets/bind], resourceNames: [other]";
         await_condition("another set to be refused", PATIENCE, async || {

@@ -14,15 +14,15 @@ use serde_json::json;
 use crate::controller::memory_in;
 use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron, in_shop};
 
-/// The number of policies that exist in addition to the reviewed ones, and of those applied.
+/// The number of existing policies in addition to the reviewed ones, and the number of applied policies.
 const POLICIES: &str = "ALMANAC_WEBHOOK_POLICIES";
 
 const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
 
-/// Below what an API server and etcd take, which is 1.5 MiB.
+/// A size below the limit of an API server and etcd, which is 1.5 MiB.
 const LARGE: usize = 1_400_000;
 
-async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
+async fn a_large_object_gets_a_response(desk: &Desk<'_>) -> TestResult {
     let values: Vec<String> =
         (0..LARGE / 26).map(|number| format!("a-value-of-a-label-{number}")).collect();
     let selector = json!({
@@ -36,8 +36,8 @@ async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// Objects of one user that one process could not take, if it read and compiled all that is in them.
-async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
+/// Objects of a user that would exceed the memory of a process, if the process parsed and compiled all their content.
+async fn hostile_objects_get_a_response_within_the_memory_of_the_manifest(
     desk: &Desk<'_>,
 ) -> TestResult {
     let anchors = (0..120).map(|level| format!("[&a{level} ")).collect::<Vec<_>>().concat();
@@ -59,7 +59,7 @@ async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
         metric
     });
     scaled["spec"]["metrics"] = metrics.collect();
-    // Fields that are not known are for another version.
+    // Unknown fields belong to another version.
     let applied = desk.apply(&levels).await?;
     assert!(applied.is_done, "{}", applied.stderr);
     let applied = desk.apply(&scaled).await?;
@@ -78,7 +78,11 @@ async fn counted(desk: &Desk<'_>) -> anyhow::Result<(u64, u64, String)> {
         let line = text.lines().find_map(|line| line.strip_prefix(start));
         line.context("no such metric")?.trim().parse::<f64>().context("no number")
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they are counts")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the values are counts"
+    )]
     let count = |start: &str| Ok::<_, anyhow::Error>(value(start)? as u64);
     let within = count("almanac_webhook_review_seconds_bucket{le=\"0.01\"}")?;
     let lines = text.lines().filter(|it| it.starts_with("almanac_webhook_review_seconds_bucket"));
@@ -116,8 +120,8 @@ fn many_large_objects_all_get_a_response() -> TestResult {
     let count = trials::size(POLICIES, 200_usize, 2_000);
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
-        a_large_object_is_answered(desk).await?;
-        hostile_objects_are_answered_within_the_memory_of_the_manifest(desk).await?;
+        a_large_object_gets_a_response(desk).await?;
+        hostile_objects_get_a_response_within_the_memory_of_the_manifest(desk).await?;
         let many = json!({"apiVersion": "v1", "kind": "List", "items":
             (0..count).map(|number| cron(&format!("web-{number}"), "0 8 * * *")).collect::<Vec<_>>()});
         let file = desk.write(&many)?;
@@ -132,14 +136,14 @@ fn many_large_objects_all_get_a_response() -> TestResult {
             Ok(Observation::from_bool(now - before >= count as u64, format!("{}", now - before)))
         })
         .await?;
-        let (asked_before, ..) = counted(desk).await?;
+        let (requests_before, ..) = counted(desk).await?;
         let storm = storm(desk, count).await?;
         let (requests, ..) = counted(desk).await?;
-        assert!(requests - asked_before >= storm.applies, "{requests} - {asked_before}");
-        let (answers, within, buckets) = counted(desk).await?;
+        assert!(requests - requests_before >= storm.applies, "{requests} - {requests_before}");
+        let (responses, within, buckets) = counted(desk).await?;
         println!(
-            "{count} policies created in {created_in:?}; then {} changed in {:?}; {within} of {answers} answers within \
-             10 ms\n{buckets}",
+            "{count} policies created in {created_in:?}; then {} changed in {:?}; {within} of {responses} responses \
+             within 10 ms\n{buckets}",
             storm.applies, storm.took
         );
         Ok(())

@@ -28,7 +28,7 @@ fn wrong_objects() -> Vec<Value> {
     [cron("web", "0 0 * *")].into_iter().chain(others.map(in_shop)).collect()
 }
 
-async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
+async fn each_response_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     for object in wrong_objects() {
         let findings = desk.validate(&object).await?;
         let errors: Vec<&Value> = findings.iter().filter(|it| it["severity"] == "error").collect();
@@ -63,7 +63,7 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
         Ok(Observation::from_bool(holds, applied.stderr))
     })
     .await?;
-    // The same minute with different values is a warning of the object alone.
+    // Different values in the same minute are a warning about the object alone.
     let mut twice = cron("twice", "0 8 * * *");
     twice["spec"]["rules"] = json!([
         {"name": "up", "schedule": "0 8 * * *", "targetReplicas": 5},
@@ -106,7 +106,7 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
 }
 
 /// In a namespace with the ignore annotation, nothing is checked until the annotation is removed.
-async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
+async fn a_namespace_with_the_ignore_annotation_is_exempt(desk: &Desk<'_>) -> TestResult {
     for (mark, is_exempt) in [("almanac.dev/ignore=true", true), ("almanac.dev/ignore-", false)] {
         desk.kubectl.run(&["annotate", "namespace", "shop", mark]).await?;
         await_condition("the mark to be known", PATIENCE, async || {
@@ -119,8 +119,8 @@ async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// While Karmada has its Lease, the kinds that it reconciles are not checked; all others are.
-async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
+/// While Karmada has its Lease, the kinds that Karmada reconciles are not checked; all others are.
+async fn kinds_of_a_running_upstream_controller_are_not_checked(desk: &Desk<'_>) -> TestResult {
     desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
     let lease = objects::karmada_lease("karmada-0", Timestamp::now());
     desk.kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
@@ -137,7 +137,7 @@ async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult
 }
 
 /// Objects that were invalid before the webhook was installed can be labeled and deleted.
-async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
+async fn existing_invalid_objects_can_be_deleted(desk: &Desk<'_>) -> TestResult {
     let [kind, name] = CONFIGURATION;
     let configuration = get(&desk.kubectl, &[kind, name]).await?;
     desk.kubectl.run(&["delete", kind, name]).await?;
@@ -170,14 +170,14 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
 fn an_invalid_policy_is_rejected_with_the_message_of_validate() -> TestResult {
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
-        each_answer_is_that_of_validate(desk).await?;
+        each_response_is_that_of_validate(desk).await?;
         let nonsense = json!({"config.yaml": "timeBasedQoSPolicies: nonsense"});
         let other = in_shop(objects::config_map("other", &nonsense));
         let applied = desk.apply(&other).await?;
         assert!(applied.is_done && applied.stderr.is_empty(), "{}", applied.stderr);
         others_are_seen(desk).await?;
-        a_marked_namespace_is_exempt(desk).await?;
-        what_is_there_can_go(desk).await?;
-        what_upstream_carries_out_is_not_checked(desk).await
+        a_namespace_with_the_ignore_annotation_is_exempt(desk).await?;
+        existing_invalid_objects_can_be_deleted(desk).await?;
+        kinds_of_a_running_upstream_controller_are_not_checked(desk).await
     })
 }

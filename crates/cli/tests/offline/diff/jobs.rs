@@ -54,7 +54,7 @@ fn an_added_or_removed_cron_job_is_a_change() {
         &[("a.yaml", &job("old", "0 2 * * *", BERLIN))],
         &[("a.yaml", &job("new", "0 2 * * *", BERLIN))],
     );
-    diff(&folder, &["old", "new"]).assert_stdout(&["1 CronJob is new and 1 CronJob is gone"]);
+    diff(&folder, &["old", "new"]).assert_stdout(&["1 CronJob is new and 1 CronJob is removed"]);
     let only = diff(&folder, &["old", "new", "--only", "cronjob/new"]).stdout;
     assert!(only.contains("1 CronJob is new\n") && !only.contains("gone"), "{only}");
 }

@@ -109,7 +109,7 @@ fn an_invalid_revision_is_reported_with_a_fix() {
     for (revisions, part) in [
         ("nobody..later", "`nobody` is not a commit of this repository"),
         ("", "name a revision, such as main, or two"),
-        ("...later", "no revision before the dots; name one there"),
+        ("...later", "no revision before the dots; name a revision there"),
         ("..later", "no revision before the dots"),
         ("..", "no revision before the dots"),
         ("--output=x..later", "is not a commit of this repository"),

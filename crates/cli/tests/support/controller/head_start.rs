@@ -1,4 +1,4 @@
-//! The start-up time of a program on this machine, and the head start that it gets for that.
+//! The start-up time of a program on this machine, and the head start that compensates for it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) fn head_start() -> SignedDuration {
     SignedDuration::from_secs(3 * LAST_TOOK.load(Ordering::SeqCst).clamp(3, 9).cast_signed())
 }
 
-/// Notes how long a program has taken.
+/// Records the start-up time of a program.
 pub(super) fn note(took: Duration) {
     let took = (took.as_secs() + 1).min(9);
     // One quick start is not representative: the next programs may all start at the same time.

@@ -37,23 +37,23 @@ pub(crate) use process::{ALMANAC, Controller, memory_in, memory_in_the_manifests
 /// The directory of the CRDs.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
 
-/// A control plane with the definitions installed, in the hands of an administrator.
+/// A control plane with the CRDs installed, and administrator access.
 pub(crate) struct Cluster {
     client: Client,
     kubectl: Kubectl,
     audit: AuditLog,
     kubeconfig: PathBuf,
     home: String,
-    /// Arguments that limit a controller to that namespace; none if the test has the control plane to itself.
+    /// Arguments that limit a controller to that namespace; empty if no other test uses the control plane.
     limits: Vec<String>,
 }
 
-/// The control plane of all tests that change nothing cluster-wide.
+/// The control plane of all tests that change no cluster-scoped state.
 static SHARED: SharedPlane<Cluster> = SharedPlane::new();
-/// These tests have deadlines, which more of them at a time would miss on two processors.
+/// Limits the number of concurrent tests: with more on two processors, tests would miss their deadlines.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
-/// Runs a test on a control plane that has the definitions, and nothing that reacts to anything.
+/// Runs a test on a control plane with the CRDs, and without controllers.
 pub(crate) fn on_cluster(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResult) -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |own| {
         let cluster = Cluster::prepare(own).await?;
@@ -61,8 +61,8 @@ pub(crate) fn on_cluster(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResul
     })
 }
 
-/// Runs a test in a namespace of its own on a control plane as `on_cluster` has it, which it shares with other tests.
-/// The controllers of the test see only that namespace, and the writes are those in it.
+/// Runs a test in a separate namespace on a control plane as in `on_cluster`, which other tests share. The controllers
+/// of the test watch only that namespace, and the recorded writes are those in the namespace.
 pub(crate) fn in_namespace(test: impl AsyncFnOnce(&Cluster) -> TestResult) -> TestResult {
     let options = ControlPlaneOptions::api_only().audited();
     let prepare = async |own: &OwnTest| Cluster::prepare(own).await;
@@ -74,12 +74,12 @@ pub(crate) fn in_namespace(test: impl AsyncFnOnce(&Cluster) -> TestResult) -> Te
 }
 
 impl Cluster {
-    /// Installs the definitions on an audited control plane.
+    /// Installs the CRDs on an audited control plane.
     pub(crate) async fn prepare(test: &OwnTest) -> Result<Self> {
         Self::prepare_with(test, DEFINITIONS).await
     }
 
-    /// Prepares a cluster with the CRDs in another directory, and in those below it.
+    /// Prepares a cluster with the CRDs in another directory and its subdirectories.
     pub(crate) async fn prepare_with(test: &OwnTest, definitions: &str) -> Result<Self> {
         let cluster = Self {
             client: test.client(),
@@ -94,7 +94,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Waits until every definition there is can be used.
+    /// Waits until every existing CRD is established.
     pub(crate) async fn await_definitions(&self) -> TestResult {
         await_condition("the definitions to be established", PATIENCE, async || {
             let all = self.list(DEFINITION, "").await?;
@@ -125,7 +125,7 @@ impl Cluster {
         })
     }
 
-    /// The cluster for a test in a namespace of its own.
+    /// The cluster for a test in a separate namespace.
     async fn in_namespace_of(&self, test: &SharedTest) -> Result<Self> {
         let home = test.namespace().to_owned();
         let limits = vec![format!("--namespaces={home}"), format!("--lease-namespace={home}")];
@@ -139,12 +139,12 @@ impl Cluster {
         })
     }
 
-    /// The namespace in which the test makes its objects.
+    /// The namespace in which the test creates its objects.
     pub(crate) fn home(&self) -> &str {
         &self.home
     }
 
-    /// Arguments of a controller, with those that keep it from what is not the test's.
+    /// Arguments of a controller, with those that limit it to the objects of the test.
     pub(crate) fn limited<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
         arguments.iter().copied().chain(self.limits.iter().map(String::as_str)).collect()
     }
@@ -158,7 +158,7 @@ impl Cluster {
         &self.kubeconfig
     }
 
-    /// Makes a namespace.
+    /// Creates a namespace.
     pub(crate) async fn namespace(&self, name: &str) -> TestResult {
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         self.request("POST", "/api/v1/namespaces", "application/json", &object).await?;
@@ -170,14 +170,14 @@ impl Cluster {
         self.kubectl.run(arguments).await
     }
 
-    /// Makes what stands in a text, as a user would.
+    /// Applies the documents in a string, as a user would.
     pub(crate) async fn create_text(&self, namespace: &str, text: &str) -> TestResult {
         let arguments = ["--namespace", namespace, "create", "-f", "-"];
         self.kubectl.run_with_input(&arguments, text).await?;
         Ok(())
     }
 
-    /// Makes an object.
+    /// Creates an object.
     pub(crate) async fn create(&self, kind: Kind, namespace: &str, object: &Value) -> TestResult {
         self.request("POST", &kind.collection(namespace), "application/json", object).await?;
         Ok(())
@@ -213,11 +213,11 @@ impl Cluster {
         Ok(())
     }
 
-    /// The current object; null when there is none.
+    /// The current object; null if absent.
     pub(crate) async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value> {
         match self.request("GET", &kind.path(namespace, name), "", &Value::Null).await {
             Err(error) if is_not_found(&error) => Ok(Value::Null),
-            answer => answer,
+            response => response,
         }
     }
 
@@ -280,7 +280,7 @@ impl Cluster {
         Ok(events.iter().map(described).collect())
     }
 
-    /// Waits until there is an Event about an object with this text.
+    /// Waits for an Event about an object that contains this string.
     pub(crate) async fn await_event(
         &self,
         namespace: &str,
@@ -297,7 +297,7 @@ impl Cluster {
         .await
     }
 
-    /// Waits until this number of Events about an object begin like this, and returns the first of them.
+    /// Waits until this number of Events about an object start with this string, and returns the first of them.
     pub(crate) async fn await_events(
         &self,
         (namespace, about): (&str, &str),
@@ -332,7 +332,7 @@ impl Cluster {
         Ok(writes.into_iter().filter(|write| write.resource == plural).collect())
     }
 
-    /// All requests that almanac has sent so far.
+    /// All requests that Almanac has sent so far.
     pub(crate) async fn writes(&self) -> Result<Vec<AuditedRequest>> {
         let writes = self.audit.writes(&self.client).await?;
         let is_here = |it: &AuditedRequest| self.limits.is_empty() || it.namespace == self.home;
@@ -352,8 +352,8 @@ impl Cluster {
         if !form.is_empty() {
             request = request.header(http::header::CONTENT_TYPE, form);
         }
-        let answer = self.client.request(request.body(text)?).await;
-        answer.with_context(|| format!("failed to {verb} {path}"))
+        let response = self.client.request(request.body(text)?).await;
+        response.with_context(|| format!("failed to {verb} {path}"))
     }
 }
 
@@ -372,7 +372,7 @@ pub(crate) fn condition<'a>(status: &'a Value, about: &str) -> [&'a str; 3] {
     ["status", "reason", "message"].map(field)
 }
 
-/// The tests themselves are clients too, of another name.
+/// The user agent of the tests, which are clients too.
 pub(crate) fn is_almanacs(write: &AuditedRequest) -> bool {
     write.user_agent.starts_with("almanac/")
 }

@@ -2,12 +2,12 @@
 
 use almanac_fixtures::designs;
 
-/// A kind of objects, as its paths have it.
+/// A kind of objects, with the parts of its paths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// `/apis/apps/v1`.
+    /// The API group and version: `/apis/apps/v1`.
     pub(crate) root: &'static str,
-    /// `deployments`.
+    /// The resource: `deployments`.
     pub(crate) plural: &'static str,
 }
 
@@ -32,7 +32,7 @@ pub(crate) const DEFINITION: Kind =
 pub(crate) const LEASE: Kind = Kind { root: "/apis/coordination.k8s.io/v1", plural: "leases" };
 
 impl Kind {
-    /// The path of all its objects of a namespace; of all there are when the namespace is empty.
+    /// The path of all objects of the kind in a namespace, or in all namespaces if the namespace is empty.
     pub(crate) fn collection(self, namespace: &str) -> String {
         let Self { root, plural } = self;
         if namespace.is_empty() {
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The path of one object.
+    /// The path of an object.
     pub(crate) fn path(self, namespace: &str, name: &str) -> String {
         format!("{}/{name}", self.collection(namespace))
     }

@@ -15,23 +15,23 @@ use super::head_start;
 pub(crate) const ALMANAC: &str = env!("CARGO_BIN_EXE_almanac");
 
 /// The program of the agent or extender with this number, counted from 0. If `ALMANAC_OLDER` is set to the path of an
-/// older version, every second one is that, beginning with the first.
+/// older version, every second program is that version, starting with the first.
 pub(crate) fn mixed_program(number: usize) -> PathBuf {
     let older = std::env::var_os("ALMANAC_OLDER").filter(|_| number.is_multiple_of(2));
     older.map_or_else(|| ALMANAC.into(), PathBuf::from)
 }
 
-/// A run of `almanac controller` whose policy clock is ahead of the machine's, or behind. It has as much
-/// memory as the manifests give it, and no more.
+/// A run of `almanac controller` whose policy clock is ahead of the wall clock or lags. The memory limit is that of the
+/// manifests.
 pub(crate) struct Controller {
     pub(crate) program: Program,
-    // After the program, so that it outlives it.
+    // Declared after the program, so that the directory outlives the program.
     pub(crate) limit: MemoryLimit,
     ahead: SignedDuration,
     started: Instant,
 }
 
-/// The limit of memory that the container has in the manifests, in bytes.
+/// The memory limit of the container in the manifests, in bytes.
 pub(crate) fn memory_in_the_manifests() -> Result<u64> {
     memory_in(include_str!("../../../../../deploy/almanac.yaml"))
 }
@@ -44,7 +44,7 @@ pub(crate) fn memory_in(manifest: &str) -> Result<u64> {
 }
 
 impl Controller {
-    /// Starts it without waiting for anything.
+    /// Starts the program without waiting.
     pub(crate) fn start(kubeconfig: &Path, instant: &str, further: &[&str]) -> Result<Self> {
         Self::start_within(memory_in_the_manifests()?, kubeconfig, instant, further)
     }
@@ -81,13 +81,13 @@ impl Controller {
         Ok(Self { program, limit, ahead, started: Instant::now() })
     }
 
-    /// Notes that it is in place, and checks that its policy clock does not show this instant yet.
+    /// Records the start-up time, and checks that the policy clock has not reached this instant.
     pub(crate) fn ensure_before(&self, instant: &str) -> TestResult {
         head_start::note(self.started.elapsed());
         self.ensure_still_before(instant)
     }
 
-    /// Checks that its policy clock does not show this instant yet.
+    /// Checks that the policy clock has not reached this instant.
     pub(crate) fn ensure_still_before(&self, instant: &str) -> TestResult {
         ensure!(
             self.now() < instant.parse()?,
@@ -101,7 +101,7 @@ impl Controller {
         Timestamp::now().saturating_add(self.ahead).unwrap_or(Timestamp::MAX)
     }
 
-    /// Waits until its policy clock shows more than an instant.
+    /// Waits until the policy clock has passed an instant.
     pub(crate) async fn await_clock(&self, instant: Timestamp) -> TestResult {
         let ahead = Duration::try_from(instant.duration_since(self.now())).unwrap_or_default();
         await_condition(&format!("the clock to show {instant}"), ahead + PATIENCE, async || {
@@ -111,20 +111,20 @@ impl Controller {
         .await
     }
 
-    /// The time of its policy clock when the API server answered a write.
+    /// The instant of the policy clock at which the API server responded to a write.
     pub(crate) fn time_of(&self, write: &AuditedRequest) -> Result<Timestamp> {
         let at: Timestamp = write.at.parse()?;
         Ok(at.checked_add(self.ahead)?)
     }
 
-    /// Shuts it down, and checks that it ends in an orderly way.
+    /// Shuts the program down, and checks that it exits successfully.
     pub(crate) async fn stop(&self) -> TestResult {
         let status = self.program.stop().await?;
         ensure!(status.success(), "the controller ended with {status}: {}", self.program.log()?);
         Ok(())
     }
 
-    /// Waits until it answers with this line of its metrics.
+    /// Waits until the metrics of the program contain this line.
     pub(crate) async fn await_metric(&self, line: &str) -> TestResult {
         let metric = line.split(['{', ' ']).next().unwrap_or(line);
         await_condition(&format!("the metric {line}"), PATIENCE, async || {

@@ -11,7 +11,7 @@ pub(crate) fn read() -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&fs::read_to_string(DASHBOARD)?)?)
 }
 
-/// Every expression, as Grafana sends it for a scrape each second.
+/// Every expression, with the variables that Grafana sets for a scrape interval of a second.
 pub(crate) fn expressions() -> anyhow::Result<Vec<String>> {
     let dashboard = read()?;
     let panels = dashboard["panels"].as_array().context("no panels")?;

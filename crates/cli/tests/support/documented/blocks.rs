@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::ensure;
 
-/// The repository.
+/// The root directory of the repository.
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The ```` ```sh ```` blocks of a section of a document; there are some.
+/// The ```` ```sh ```` blocks of a section of a document; fails if the section has none.
 pub(crate) fn shell_blocks(document: &str, heading: &str) -> anyhow::Result<Vec<String>> {
     let text = fs::read_to_string(Path::new(ROOT).join(document))?;
     let section = text.split("\n## ").find(|section| section.lines().next() == Some(heading));

@@ -1,4 +1,4 @@
-//! The commands of a document, as a reader would run them.
+//! The commands of a document, as a user would run them.
 
 mod blocks;
 
@@ -26,9 +26,9 @@ pub(crate) async fn shell(
     )?;
     let mut command = Command::new("bash");
     command.args(["-euo", "pipefail", "-c", script]).current_dir(ROOT).env("PATH", path);
-    // kubectl keeps what it has discovered at home.
+    // The home directory of kubectl, which stores its discovery cache there.
     command.env("KUBECONFIG", test.plane.kubeconfig()).env("HOME", test.plane.folder());
-    // So that each sentence is one line.
+    // Each sentence is one line.
     command.env("COLUMNS", "1000");
     Ok(command.stdin(Stdio::null()).output().await?)
 }
@@ -44,7 +44,7 @@ pub(crate) async fn run_section(
         let output = shell(test, kubectl, block).await?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{block}failed: {stderr}");
-        // What admission would refuse if it enforced more, it warns of.
+        // Admission warns of requests that stricter enforcement would refuse.
         ensure!(!stderr.contains("Warning"), "{block}warned: {stderr}");
         printed.push_str(&String::from_utf8_lossy(&output.stdout));
     }

@@ -15,7 +15,7 @@ pub(crate) async fn create(kubectl: &Kubectl, objects: &[Value]) -> TestResult {
     Ok(())
 }
 
-/// The definitions, and a namespace.
+/// The CRDs, and a namespace.
 pub(crate) async fn prepare(kubectl: &Kubectl) -> TestResult {
     kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/crds")]).await?;
     kubectl.run(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=90s"]).await?;
@@ -23,7 +23,7 @@ pub(crate) async fn prepare(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Two until the boundary, seven from then on.
+/// A schedule with 2 until the boundary, and 7 after the boundary.
 pub(crate) fn metrics_producer(name: &str) -> Value {
     let day = json!({"replicas": 7, "start": {"hours": 9}, "end": {"hours": 17}});
     objects::metrics_producer(name, &json!({"defaultReplicas": 2, "behaviors": [day]}))
@@ -49,7 +49,7 @@ pub(crate) fn node_group(name: &str, kind: &str) -> Value {
     objects::scalable_node_group(name, kind, name, 1)
 }
 
-/// An autoscaler of the Deployment of its name, by the number of a schedule.
+/// An autoscaler of the Deployment with its name, by the number of a schedule.
 pub(crate) fn autoscaler(name: &str, schedule: &str) -> Value {
     let query =
         format!("karpenter_scheduled_capacity{{name=\"{schedule}\",namespace=\"{HARBOR}\"}}");

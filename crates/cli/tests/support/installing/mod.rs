@@ -1,13 +1,13 @@
-//! Programs of other projects that a test drives. Where one is missing and apt-get may install it, it is
-//! installed; elsewhere the test fails with the fix. It is never skipped.
+//! Programs of other projects that a test drives. If a program is missing, the test installs it with apt-get. Without
+//! permission for apt-get, the test fails with the fix. The test is never skipped.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-/// apt-get is called once at a time.
+/// Allows a single apt-get at a time.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
-/// Makes sure that a program is there, from the package of its name.
+/// Installs the package with the name of a program, unless the program exists.
 pub(crate) fn needs(program: &str) {
     let _one_at_a_time = INSTALLING.lock();
     if is_there(program) {

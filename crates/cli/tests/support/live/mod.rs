@@ -12,8 +12,7 @@ use tokio::process::Command;
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 pub(crate) const PRESENT: &str = "2026-11-26T12:00:00Z";
 
-/// The examples of the published designs, with what is wrong with them put right, and kinds of
-/// targets that the examples do not have.
+/// The examples of the published designs with corrected mistakes, and additional kinds of targets.
 const DESIGNS: &str = r#"
 apiVersion: autoscaling.karpenter.sh/v1alpha1
 kind: MetricsProducer
@@ -104,7 +103,7 @@ metadata: {name: spot}
 spec: {type: AWSEKSNodeGroup, id: arn, replicas: 4}
 "#;
 
-/// A target of a kind that only this cluster has.
+/// A target of a kind that only this cluster serves.
 pub(crate) const ROLLOUT: &str = r#"
 apiVersion: example.org/v1
 kind: Rollout
@@ -120,7 +119,7 @@ spec:
   - {name: up, schedule: "0 8 * * *", targetReplicas: 20, suspend: true}
 "#;
 
-/// Runs the binary as the owner of a kubeconfig.
+/// Runs the binary with a kubeconfig.
 pub(crate) async fn almanac(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.args(arguments).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
@@ -137,16 +136,16 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The answer to a question over a cluster, when there are no problems and no unavailable objects.
-pub(crate) async fn answer(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+/// The output of a command for a cluster; fails if the command reports problems or unavailable objects.
+pub(crate) async fn output_of(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = almanac(kubeconfig, arguments).await?;
     ensure!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
     ensure!(output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
     Ok(stdout(&output))
 }
 
-/// Runs the same question over a cluster and over files, and checks that the answers are the same; returns that of
-/// the cluster.
+/// Runs the same command for a cluster and for files, and checks that the outputs are equal; returns the output for the
+/// cluster.
 pub(crate) async fn ask_both(
     kubeconfig: &Path,
     question: &[&str],
@@ -187,8 +186,8 @@ pub(crate) async fn apply(kubectl: &Kubectl, namespace: &str, text: &str) -> Tes
     Ok(())
 }
 
-/// Gives the service account `reader` of the namespace `default` these permissions in a namespace, in place of those it
-/// had; with a `ClusterRole` everywhere.
+/// Grants the service account `reader` of the namespace `default` these permissions in a namespace, in place of its
+/// previous permissions; with a `ClusterRole` everywhere.
 pub(crate) async fn permit(
     kubectl: &Kubectl,
     (kind, namespace): (&str, &str),
@@ -212,7 +211,7 @@ pub(crate) async fn prepare(kubectl: &Kubectl) -> TestResult {
     install_definitions(kubectl).await?;
     kubectl.run(&["create", "namespace", "designs"]).await?;
     kubectl.run(&["create", "namespace", "volcano-system"]).await?;
-    // Placements take the definitions of a hub, which have tests of their own.
+    // Placements need the CRDs of a hub, which have separate tests.
     for folder in ["cron-scaling", "qos-levels", "scheduled-capacity"] {
         let folder = format!("{ROOT}/examples/{folder}");
         kubectl.run(&["apply", "--server-side", "-f", &folder]).await?;

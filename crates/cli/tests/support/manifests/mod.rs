@@ -7,12 +7,12 @@ use crate::reading::get;
 
 pub(crate) const NAMESPACE: &str = "almanac-system";
 
-/// The arguments that the Deployment in the cluster gives its container.
+/// The arguments of the container in the Deployment in the cluster.
 pub(crate) async fn arguments_of_the_deployment(kubectl: &Kubectl) -> anyhow::Result<Vec<String>> {
     arguments_of(kubectl, [NAMESPACE, "deployment", "almanac"], 0).await
 }
 
-/// The arguments that a workload in the cluster gives one of its containers.
+/// The arguments of a container of a workload in the cluster.
 pub(crate) async fn arguments_of(
     kubectl: &Kubectl,
     [namespace, kind, name]: [&str; 3],

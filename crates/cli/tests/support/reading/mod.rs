@@ -3,13 +3,13 @@
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use serde_json::Value;
 
-/// An object, or a list of them, as the API server has it.
+/// An object, or a list of objects, as in the API server.
 pub(crate) async fn get(kubectl: &Kubectl, what: &[&str]) -> anyhow::Result<Value> {
     let arguments: Vec<&str> = ["get", "-o", "json"].iter().chain(what).copied().collect();
     Ok(serde_json::from_str(&kubectl.run(&arguments).await?)?)
 }
 
-/// Waits until a value in an object is this.
+/// Waits until a field of an object has this value.
 pub(crate) async fn await_value(
     kubectl: &Kubectl,
     what: &[&str],

@@ -7,10 +7,10 @@ use anyhow::{Context as _, ensure};
 
 use crate::reading::get;
 
-/// A verb, an API group, and a resource of it.
+/// A verb, an API group, and one of its resources.
 pub(crate) type Right = (String, String, String);
 
-/// The permissions of roles in the cluster. Each is named as kubectl names it.
+/// The permissions of roles in the cluster, by the names that kubectl uses.
 pub(crate) async fn granted(
     kubectl: &Kubectl,
     roles: &[&[&str]],
@@ -36,7 +36,7 @@ pub(crate) async fn granted(
     Ok(rights)
 }
 
-/// The permission that a request used; `None` if every client has it, such as for the list of kinds.
+/// The permission that a request used; `None` if every client has the permission, such as for the list of kinds.
 pub(crate) fn right(request: &AuditedRequest) -> Option<Right> {
     if request.resource.is_empty() {
         return None;
@@ -48,7 +48,7 @@ pub(crate) fn right(request: &AuditedRequest) -> Option<Right> {
     Some((request.verb.clone(), request.group.clone(), resource))
 }
 
-/// The rights that requests used. A server-side apply that created its object used `create` as well.
+/// The permissions that requests used. A server-side apply that created its object used `create` as well.
 pub(crate) fn used<'r>(requests: impl IntoIterator<Item = &'r AuditedRequest>) -> BTreeSet<Right> {
     let rights = requests.into_iter().filter_map(|request| {
         let is_made = request.verb == "patch" && request.code == 201;
@@ -61,7 +61,7 @@ pub(crate) fn used<'r>(requests: impl IntoIterator<Item = &'r AuditedRequest>) -
     all.collect()
 }
 
-/// The requests of an account so far, none of which was refused.
+/// The requests of an account so far. Fails if the API server has refused one.
 pub(crate) async fn requests_by(
     test: &OwnTest,
     is_ours: impl Fn(&AuditedRequest) -> bool,
@@ -73,7 +73,7 @@ pub(crate) async fn requests_by(
     Ok(requests)
 }
 
-/// Both are the same.
+/// Checks that two sets of permissions are equal.
 pub(crate) fn compare(used: &BTreeSet<Right>, granted: &BTreeSet<Right>) {
     let unused: Vec<_> = granted.difference(used).collect();
     assert!(unused.is_empty(), "granted and never used: {unused:#?}");

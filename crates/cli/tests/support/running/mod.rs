@@ -1,4 +1,4 @@
-//! The controllers as programs outside the control plane, on a clock that is just before a boundary.
+//! The controllers as programs outside the control plane, with a policy clock just before a boundary.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) fn start(
     start_at(arguments, kubeconfig, BOUNDARY.parse::<Timestamp>()? - before_boundary)
 }
 
-/// Starts the program with a policy clock that has this instant now.
+/// Starts the program with this instant as the current time of the policy clock.
 pub(crate) fn start_at(
     arguments: &[String],
     kubeconfig: &Path,
@@ -33,7 +33,7 @@ pub(crate) fn start_at(
     Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &all, &[])
 }
 
-/// Waits until the binary answers with a metric of this value.
+/// Waits until a metric of the binary has this value.
 pub(crate) async fn await_metric(program: &Program, line: &str) -> TestResult {
     await_condition(&format!("the metric {line:?}"), PATIENCE, async || {
         let (status, text) = program.get("/metrics").await?;

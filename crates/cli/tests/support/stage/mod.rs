@@ -1,5 +1,5 @@
 //! A stage: one control plane, and the programs on it, for all tests that can use the same state. The first test sets
-//! it up, the last one clears it. The tests decide what runs on it.
+//! up the stage, the last test clears it. The tests decide which programs run on the stage.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,28 +15,28 @@ use crate::controller::Cluster;
 
 /// A stage that the tests of a module share.
 pub(crate) struct Stage {
-    /// Sets the stage, holds it until the last test has left, and clears it.
+    /// Sets the stage, keeps it until the last test has left, and clears it.
     hold: fn(Holder) -> TestResult,
     current: Mutex<Weak<RunningStage>>,
 }
 
-/// The stage as seen by the code that holds it.
+/// The stage for the code that sets it up.
 pub(crate) struct Holder {
     is_set: mpsc::Sender<Cluster>,
     is_over: oneshot::Receiver<bool>,
 }
 
-/// A stage while at least one test is on it.
+/// A stage that at least one test uses.
 struct RunningStage {
     cluster: Cluster,
     has_failed: AtomicBool,
-    /// Receives whether all tests passed once the last one has left.
+    /// Receives whether all tests passed, once the last test has left.
     clear: oneshot::Sender<bool>,
     holder: JoinHandle<TestResult>,
 }
 
 impl Holder {
-    /// Lets the tests in, and returns once the last one has left. Fails if one of them failed.
+    /// Admits the tests, and returns once the last test has left. Fails if a test failed.
     pub(crate) async fn let_tests_in(self, cluster: &Cluster) -> TestResult {
         self.is_set.send(cluster.for_another_test()?)?;
         ensure!(self.is_over.await?, "a test on this stage failed");
@@ -90,10 +90,10 @@ fn leave(running: Arc<RunningStage>) -> TestResult {
         return Ok(());
     };
     let has_failed = has_failed.into_inner();
-    // If the holder has ended already, its result states why.
+    // If the thread of the stage has already ended, its result states the reason.
     let _ = clear.send(!has_failed);
     let ended = end(holder);
-    // The test that failed reports it.
+    // The failed test reports the failure.
     if has_failed { Ok(()) } else { ended.context("failed to clear the stage") }
 }
 

@@ -16,7 +16,7 @@ pub(crate) use screen::{Rows, Screen};
 
 /// Opens a terminal with this number of columns: the side of the test, and that of the program.
 pub(crate) fn open(columns: u16) -> io::Result<(File, OwnedFd)> {
-    // Programs of other tests must not inherit it: reading ends once all have closed their side.
+    // Programs of other tests must not inherit the terminal: reading ends once all have closed their side.
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let outer = File::from(openpt(flags)?);
     grantpt(&outer)?;
@@ -28,7 +28,7 @@ pub(crate) fn open(columns: u16) -> io::Result<(File, OwnedFd)> {
     Ok((outer, inner))
 }
 
-/// Changes its width.
+/// Changes the width of a terminal.
 pub(crate) fn resize(terminal: impl AsFd, columns: u16) -> io::Result<()> {
     let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     Ok(tcsetwinsize(terminal, size)?)

@@ -1,32 +1,32 @@
 //! A model of the screen of a terminal, with the escape sequences that `almanac up` prints. Any other sequence is an
-//! error. Each character takes one column.
+//! error. Each character occupies one column.
 
 use std::mem;
 
 use anyhow::bail;
 
-/// Before a sequence that moves the cursor, clears or colors something.
+/// The prefix of sequences that move the cursor, clear or color.
 const ESCAPE: char = '\u{1b}';
 
 /// The behavior of rows when the width changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// A line is broken into rows as wide as the terminal is now; the cursor stays where it is in the line.
+    /// A line is broken into rows as wide as the terminal; the cursor keeps its position in the line.
     Rewrapped,
     /// Characters beyond the last column are lost.
     Cut,
 }
 
-/// The rows of a terminal, from the first one that was printed.
+/// The rows of a terminal, from the first printed row.
 pub(crate) struct Screen {
     on_resize: Rows,
     columns: usize,
     rows: Vec<Row>,
     row: usize,
     column: usize,
-    /// The first row of the line in which the cursor was when the width changed.
+    /// The first row of the line that contained the cursor when the width changed.
     since_resize: usize,
-    /// The rows since then that a line was too wide for.
+    /// The rows since then that were too narrow for a line.
     overflowed: Vec<String>,
     /// An incomplete character or sequence.
     unread: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) struct Screen {
 #[derive(Default)]
 struct Row {
     cells: Vec<char>,
-    /// Whether its line goes on in the next one.
+    /// Whether the line continues in the next row.
     goes_on: bool,
 }
 
@@ -53,7 +53,7 @@ impl Screen {
         }
     }
 
-    /// Shows the output of a program.
+    /// Draws the output of a program.
     pub(crate) fn show(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.unread.extend_from_slice(bytes);
         let complete = match str::from_utf8(&self.unread) {
@@ -82,7 +82,7 @@ impl Screen {
 
     fn obey(&mut self, sequence: &str) -> anyhow::Result<()> {
         match sequence {
-            // Clears from the cursor on.
+            // Clears from the cursor to the end of the screen.
             "\u{1b}[J" => {
                 let row = &mut self.rows[self.row];
                 row.cells.truncate(self.column);
@@ -145,7 +145,7 @@ impl Screen {
     fn rewrap(&mut self) {
         let (columns, row_of_cursor) = (self.columns, self.row);
         let mut rows: Vec<Row> = Vec::new();
-        // A line, and where the cursor is in it.
+        // A line, and the position of the cursor in the line.
         let (mut line, mut cursor) = (Vec::new(), None);
         for (index, row) in mem::take(&mut self.rows).into_iter().enumerate() {
             if index == row_of_cursor {
@@ -169,7 +169,7 @@ impl Screen {
         self.rows = rows;
     }
 
-    /// The rows that were drawn since the width changed, and the line that the cursor was in then.
+    /// The rows that were drawn since the width changed, and the line that contained the cursor then.
     pub(crate) fn since_resize(&self) -> Vec<String> {
         let mut rows: Vec<String> = self.rows[self.since_resize..].iter().map(Row::text).collect();
         while rows.last().is_some_and(String::is_empty) {
@@ -178,7 +178,7 @@ impl Screen {
         rows
     }
 
-    /// The rows that a line was too wide for since the width changed.
+    /// The rows since the change of the width that were too narrow for a line.
     pub(crate) fn overflowed(&self) -> &[String] {
         &self.overflowed
     }

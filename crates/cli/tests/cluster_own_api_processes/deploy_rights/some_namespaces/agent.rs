@@ -18,7 +18,7 @@ fn pod() -> Value {
     })
 }
 
-/// Applies a `ConfigMap` with a policy that begins at the boundary.
+/// Applies a `ConfigMap` with a policy whose window opens at the boundary.
 pub(super) async fn configure(kubectl: &Kubectl, namespace: &str, start: &str) -> TestResult {
     let policy = objects::level_policy("day", (start, "17:00"), "batch", -1);
     let config = objects::agent_config(&[policy]);
@@ -55,7 +55,7 @@ pub(super) async fn sets_the_levels_of_listed_pods(
     let agent = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(3))?;
     let batch = ["-n", SHOP, "pod", "batch"];
     await_value(kubectl, &batch, LEVEL, &json!("-1")).await?;
-    // The same happens again within a short time, which is one Event with a count.
+    // The repetition within a short time results in one Event with a count.
     for _ in 0..2 {
         let [exempt, edited, back] =
             ["almanac.dev/ignore=true", "volcano.sh/qos-level=2", "almanac.dev/ignore-"];
@@ -73,7 +73,7 @@ pub(super) async fn sets_the_levels_of_listed_pods(
     let roles =
         [(SHOP, NAME), (NAMESPACE, "almanac-agent-config"), (NAMESPACE, "almanac-agent-lease")];
     let listed = [SHOP, WAREHOUSE, NAMESPACE];
-    uses_what_it_may((test, kubectl), ACCOUNT, &listed, &roles).await?;
+    uses_only_its_permissions((test, kubectl), ACCOUNT, &listed, &roles).await?;
     create_victim(kubectl, (SHOP, "victim"), ("worker", "volcano.sh/qos-level")).await?;
     ensure_powerless(&account.client()?, (SHOP, "victim"), "volcano.sh/qos-level", REFUSAL).await
 }

@@ -14,7 +14,7 @@ const NAME: &str = "almanac-webhook";
 
 static PROBES: AtomicUsize = AtomicUsize::new(0);
 
-/// A policy by this name, with this schedule, for the Deployment of this name.
+/// A policy with this name and this schedule, for the Deployment with the same name.
 fn policy(name: &str, target: &str, schedule: &str) -> Value {
     let mut policy = cron(target, "apps/v1", "Deployment", &json!({"targetReplicas": 4}));
     policy["metadata"]["name"] = json!(name);
@@ -22,14 +22,14 @@ fn policy(name: &str, target: &str, schedule: &str) -> Value {
     policy
 }
 
-/// A desk at which objects are applied.
+/// The kubectl that applies objects, and its control plane.
 struct Desk<'a> {
     test: &'a OwnTest,
     kubectl: &'a Kubectl,
 }
 
 impl Desk<'_> {
-    /// Whether an object could be applied, and the output of kubectl.
+    /// Whether kubectl applied an object, and the output of kubectl.
     async fn apply(&self, namespace: &str, object: &Value) -> anyhow::Result<(bool, String)> {
         let script =
             format!("kubectl -n {namespace} apply --server-side -f - <<'END'\n{object}\nEND");
@@ -38,7 +38,7 @@ impl Desk<'_> {
         Ok((output.status.success(), stderr))
     }
 
-    /// Applies a wrong policy, another one each time.
+    /// Applies an invalid policy, a different policy each time.
     async fn apply_wrong(&self, namespace: &str) -> anyhow::Result<(bool, String)> {
         let name = format!("wrong-{}", PROBES.fetch_add(1, Ordering::Relaxed));
         self.apply(namespace, &policy(&name, &name, "0 0 * *")).await
@@ -89,7 +89,7 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
         anyhow::Ok(())
     };
     run(install).await?;
-    // A new replica creates it after two looks.
+    // A new replica creates the certificate after two checks.
     kubectl.run(&["-n", NAMESPACE, "delete", "secret", NAME]).await?;
     let account = test.service_account(NAMESPACE, NAME).await?;
     let port = ProgramPort::take()?;
@@ -133,5 +133,5 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
     stop(webhook).await?;
     let listed = [SHOP, WAREHOUSE, NAMESPACE];
     let roles = [(SHOP, NAME), (NAMESPACE, "almanac-webhook-certificate")];
-    uses_what_it_may((test, kubectl), ACCOUNT, &listed, &roles).await
+    uses_only_its_permissions((test, kubectl), ACCOUNT, &listed, &roles).await
 }
