@@ -241,7 +241,7 @@ impl Files {
         };
         match bytes {
             Ok(bytes) => {
-                read_objects(&mut self.reading, in_folder(Source::from_bytes(name, bytes)))
+                read_objects(&mut self.reading, in_folder(Source::from_bytes(name, bytes)));
             }
             Err(why) => self.report_unread(in_folder(Source::new(name, "")), why),
         }

@@ -221,8 +221,8 @@ async fn a_queued_write_past_its_deadline_is_not_sent_and_the_firing_is_missed()
     assert_eq!(replicas, Some(1));
     assert!(next.is_some_and(|next| next <= stage.controller.clock.now()), "a turn immediately");
     stage.controller.take_turn(&policy()).await;
-    let state = stage.cluster.lock();
-    let object = &state.world.cron_scaling.policies[&policy().identity];
+    let locked = stage.cluster.lock();
+    let object = &locked.world.cron_scaling.policies[&policy().identity];
     let nine = &object.memory.as_ref().expect("a turn has run").rules[0];
     assert_eq!(nine.executions[0].ending, FiringOutcome::Missed);
 }
@@ -265,8 +265,8 @@ async fn a_firing_due_while_stopped_is_recorded_and_the_next_firing_is_applied()
 
 /// The endings of the firings of the first rule, newest first.
 fn endings(stage: &Stage) -> Vec<FiringOutcome> {
-    let state = stage.cluster.lock();
-    let object = &state.world.cron_scaling.policies[&policy().identity];
+    let locked = stage.cluster.lock();
+    let object = &locked.world.cron_scaling.policies[&policy().identity];
     let nine = &object.memory.as_ref().expect("a turn has run").rules[0];
     nine.executions.iter().map(|it| it.ending.clone()).collect()
 }
@@ -276,8 +276,8 @@ async fn a_rule_that_falls_due_during_another_firing_has_its_turn_immediately() 
     let stage = Stage::set("2026-11-20T09:02:30Z");
     let next = stage.controller.take_turn(&policy()).await;
     assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("the instant is valid")));
-    let state = stage.cluster.lock();
-    let replicas = state.world.objects.workloads[&target()].replicas;
+    let locked = stage.cluster.lock();
+    let replicas = locked.world.objects.workloads[&target()].replicas;
     assert_eq!(replicas, Some(3), "the first firing was applied");
 }
 

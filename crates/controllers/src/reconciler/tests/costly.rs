@@ -82,12 +82,12 @@ async fn a_firing_is_applied_while_more_costly_decisions_wait_than_turns_may_run
         (0..300).map(|number| placement_name(&format!("web-{number}"))).collect();
     assert!(placements.len() > MAX_CONCURRENT_TURNS);
     {
-        let mut state = stage.cluster.lock();
+        let mut locked = stage.cluster.lock();
         for kind in Descriptor::for_family(Family::Placement).reads {
-            state.hub.complete(*kind);
+            locked.hub.complete(*kind);
         }
         for placement in &placements {
-            add_placement(&mut state.world, placement.identity.name(), by_expression());
+            add_placement(&mut locked.world, placement.identity.name(), by_expression());
         }
     }
     let (turns, controller) = (WorkQueue::new(stage.shown.clock()), Arc::new(stage.controller));
@@ -101,8 +101,8 @@ async fn a_firing_is_applied_while_more_costly_decisions_wait_than_turns_may_run
         async move { controller.take_turn(&policy).await }
     };
     let replicas = || {
-        let state = stage.cluster.lock();
-        state.world.objects.workloads.get(&target()).and_then(|it| it.replicas)
+        let locked = stage.cluster.lock();
+        locked.world.objects.workloads.get(&target()).and_then(|it| it.replicas)
     };
     let fires = async {
         while replicas() != Some(3) {
