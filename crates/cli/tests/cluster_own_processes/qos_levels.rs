@@ -80,7 +80,7 @@ fn the_commands_of_the_page_change_pods_at_the_boundary_and_restore_them() -> Te
             assert_eq!(*pod, expected, "{printed}");
         }
         // Events are written after the levels, so the page may contain the Events or not.
-        let message = "policy batch-at-night sets the QoS level to 1; it was -1";
+        let message = "policy batch-at-night sets the QoS level to 1; the level was -1";
         await_condition("the Events of the page", PATIENCE, async || {
             let activated = ["get", "events", "-A", "--field-selector", "reason=PolicyActivated"];
             let events = kubectl.run(&activated).await?;
