@@ -38,7 +38,7 @@ fn a_pod_has_the_target_level_only_while_the_window_is_open() -> TestResult {
             agent.await_metric(line).await?;
         }
         let expected_event =
-            "Normal PolicyActivated: policy night sets the QoS level to -1; it was 1";
+            "Normal PolicyActivated: policy night sets the QoS level to -1; the level was 1";
         test_namespace.await_event("given", expected_event).await?;
         agent.stop().await?;
         test_namespace.cross(CLOSES, &inside, &outside).await?;
