@@ -1,4 +1,4 @@
-//! The ignore annotation, which exempts an object or all objects of a namespace from every policy, and the namespaces
+//! The ignore annotation or label, which exempts an object or all objects of a namespace from every policy, and the namespaces
 //! that are exempt by default.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -126,7 +126,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
             tracing::info!(
                 namespace = name,
                 marked = mark == NamespaceMark::Present,
-                "the annotation {MARK} of a namespace changed, or became known"
+                "the mark {MARK} of a namespace changed, or became known"
             );
         }
         (self.on_change)(name, mark);
@@ -180,7 +180,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
                     tracing::warn!(
                         namespace = &**name,
                         error = why,
-                        "failed to read a namespace: whether the namespace has the annotation {MARK} is unknown"
+                        "failed to read a namespace: whether the namespace is marked with {MARK} is unknown"
                     );
                 }
             }
@@ -226,7 +226,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<On
             self.has_complained = true;
             tracing::warn!(
                 error = why.reason,
-                "failed to watch namespaces: whether they have the annotation {MARK} is unknown, and their \
+                "failed to watch namespaces: whether they are marked with {MARK} is unknown, and their \
                  objects are treated as unmarked"
             );
         }

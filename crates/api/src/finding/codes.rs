@@ -149,11 +149,11 @@ codes! {
     WeekdayNumbers = "weekday-numbers", Warning;
     /// A name starts with a typographic quotation mark, or contains an invisible character, and the character is part of the name. Both come from copied text.
     LookAlike = "look-alike", Warning;
-    /// Two policies, or a policy and an autoscaler, write the same field of one target. The autoscaler may be from Almanac, Kubernetes or another project. Each undoes the other's work. For cron rules, `lint` runs them: another policy changes a raised value before the first policy lowers the value again.
+    /// Two policies, or a policy and an autoscaler, write the same field of one target. The other one may be from Almanac, Kubernetes or another project. Each undoes the other's work. For cron rules, `lint` runs them: another policy changes a raised value before the first policy lowers the value again.
     TwoWriters = "two-writers", Warning;
     /// A policy names an object that is not in the input, but the input has an object with a similar name. The object is the target, the `MetricsProducer` in a query, or a `ManagedClusterSet`. Or the name of a `ConfigMap` with policies for QoS levels is similar to the name that the agent reads. Write the name in the message, unless the object is elsewhere.
     NoSuchTarget = "no-such-target", Warning;
-    /// A policy is in a namespace that is exempt from all policies: `kube-system`, or a namespace with the annotation `almanac.dev/ignore`. The policy does nothing. Move the policy to another namespace.
+    /// A policy is in a namespace that is exempt from all policies: `kube-system`, or a namespace that the annotation or label `almanac.dev/ignore` exempts. The policy does nothing. Move the policy to another namespace.
     ExemptNamespace = "exempt-namespace", Warning;
     /// A selector whose requirements contradict each other, such as two values for one label. Such a selector selects nothing.
     Contradiction = "contradiction", Warning;
@@ -179,15 +179,15 @@ codes! {
     ListOrder = "list-order", Warning;
     /// Between the end of one window and the start of the next, only the default or a lower window applies for at most five minutes, as with `23:59` and `00:00`. The end of a window does not belong to the window: end the first window when the second one starts.
     Gap = "gap", Warning;
-    /// A rule raises a value, and a rule of another policy or another time zone lowers the value before the counterpart of the first rule does. Or a rule raises a value once a year, and a rule that raises the value on other days lowers it. The message has both instants and the numbers. Let one rule lower the value, after the last of the rules is over.
+    /// A rule raises a value, and a rule of another policy or another time zone lowers the value before the counterpart of the first rule does. Or a rule that raises the value on other days lowers the value that a rule sets once a year. The message has both instants and the numbers. Let one rule lower the value, after the last of the rules is over.
     CutShort = "cut-short", Warning;
     /// A rule sets one bound of an autoscaler beyond the other bound, which Almanac moves to fit. Set both bounds.
     MovesOtherBound = "moves-other-bound", Warning;
     /// A rule sets replicas outside the bounds of the workload's autoscaler, or bounds below the replicas, and the autoscaler resets the replicas immediately. Let the rules set the bounds instead.
     OutOfBounds = "out-of-bounds", Warning;
-    /// After a policy scales them, the pods of a namespace exceed a `ResourceQuota`: their total requests, limits or number are too high. Kubernetes does not create the pods beyond the quota. The message has the instant and the numbers, and the fix the highest number within two years. The numbers are lower bounds: only pods with a known number and known requests are counted. Raise the quota, or set fewer replicas.
+    /// From the instant at which a policy scales them so high, the pods of a namespace exceed a `ResourceQuota`: their total requests, limits or number are too high. Kubernetes does not create the pods beyond the quota. The message has the instant and the numbers, and the fix the highest number within two years. The numbers are lower bounds: only pods with a known number and known requests are counted. Raise the quota, or set fewer replicas.
     AboveQuota = "above-quota", Warning;
-    /// After a policy scales them, the pods together request more than all nodes in the files can allocate. Or a pod of a workload requests more than any single node can allocate. The numbers are lower bounds: the totals are compared, and pods are not placed on nodes. Cordoned nodes are excluded. Add nodes, or set fewer replicas.
+    /// From the instant at which a policy scales them so high, the pods together request more than all nodes in the files can allocate. Or a pod of a workload requests more than any single node can allocate. The numbers are lower bounds: the totals are compared, and pods are not placed on nodes. Cordoned nodes are excluded. Add nodes, or set fewer replicas.
     AboveCapacity = "above-capacity", Warning;
     /// A score of a cluster expires within two years, and from then on the placement selects other clusters. Or the score has expired, and its value is 0. Renew the score, or omit `validUntil`.
     ScoreEnds = "score-ends", Warning;

@@ -92,7 +92,8 @@ async fn try_bind(leader: &Leader, arguments: &BindingArguments) -> Result<(), N
     let (pod, node_object) =
         tokio::join!(read_pod(leader, &identity), read(leader, core("Node", "nodes"), None, node));
     let pod = pod?.filter(|pod| pod.uid.as_deref() == Some(uid));
-    let pod = pod.ok_or_else(|| format!("the pod {namespace}/{name} was deleted"))?;
+    let pod =
+        pod.ok_or_else(|| format!("the pod {namespace}/{name} with this UID does not exist"))?;
     let node_object = node_object?.ok_or_else(|| format!("the node {node} does not exist"))?;
     let current: Node = slim::watched_unit_node(&node_object);
     let reserved = {

@@ -63,7 +63,8 @@ pub(super) async fn filter(leader: &Leader, body: &[u8]) -> ServerResponse {
         }
         FilterResponse::SortedNodes(sorted) => json(&sorted_result(&names, &sorted)),
         FilterResponse::Unknown => {
-            let error = format!("the pod {}/{} was deleted", pod.namespace, pod.name);
+            let error =
+                format!("the pod {}/{} with this UID does not exist", pod.namespace, pod.name);
             json(&FilterResult { error: &error, ..FilterResult::default() })
         }
     }

@@ -22,9 +22,12 @@ impl Watch<'_> {
                         (writer.policy != loser.policy).then(|| writer.policy.identity.to_string());
                     let rule = writer.rule.as_deref();
                     let who: Vec<&str> = policy.as_deref().into_iter().chain(rule).collect();
-                    format!("{} overrides it at each firing, such as {at:.0}", who.join(" "))
+                    format!(
+                        "{} overrides it at each firing, at the same instant, for example at {at:.0}",
+                        who.join(" ")
+                    )
                 }
-                None => format!("superseded at each firing, such as {at:.0}"),
+                None => format!("the rule is superseded at each firing, for example at {at:.0}"),
             };
             let (policy, rule) = (loser.policy.clone(), loser.rule.clone());
             ForecastFinding {

@@ -74,8 +74,8 @@ fn ensure_free(names: &[String], others: &BTreeMap<String, Node>) -> Result<()> 
         count => format!(" and {} more", count - 1),
     };
     bail!(
-        "node {first}{more} already exists and is not a described node, so it is not changed; give the described \
-         nodes another name, or remove the node if nothing uses it"
+        "names in use by nodes that are not described: {first}{more}; these nodes are unchanged; give the described \
+         nodes another name, or remove these nodes if nothing uses them"
     )
 }
 
@@ -223,7 +223,12 @@ mod tests {
             let others = BTreeMap::from([(other.name_any(), other)]);
             let error =
                 ensure_free(&["sail-0".to_owned()], &others).expect_err("the name is taken");
-            assert!(error.to_string().starts_with("node sail-0 already exists"), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("names in use by nodes that are not described: sail-0"),
+                "{error}"
+            );
         }
     }
 

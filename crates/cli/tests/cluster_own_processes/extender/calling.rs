@@ -39,7 +39,7 @@ fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
         let port = stage.extender(stage.deciding().await?).scheduler_port.number();
         let pod_argument =
             format!(r#""Pod":{{"metadata":{{"name":"x","namespace":"{namespace}","uid":"u"}}}}"#);
-        let gone = format!("the pod {namespace}/x was deleted");
+        let gone = format!("the pod {namespace}/x with this UID does not exist");
         let [best_0, best_1] = ["best-0", "best-1"].map(|name| scene.node(name));
         let whole_nodes = format!(r#"{{{pod_argument},"Nodes":{{"items":[]}},"NodeNames":null}}"#);
         for (path, body, status, words) in [
@@ -90,7 +90,10 @@ fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
         let ghost = json_of(&call(port, "/bind", &binding("late", &uid, "ghost"), None).await?)?;
         assert_eq!(ghost["Error"], "the node ghost does not exist");
         let other = json_of(&call(port, "/bind", &binding("late", "other", &best_0), None).await?)?;
-        assert_eq!(other["Error"], format!("the pod {namespace}/late was deleted"));
+        assert_eq!(
+            other["Error"],
+            format!("the pod {namespace}/late with this UID does not exist")
+        );
         let full = json_of(&call(port, "/bind", &binding("late", &uid, &best_0), None).await?)?;
         let words = format!("unit \"best\" of ResourcePolicy {namespace}/shop is full: 1 of 1");
         assert!(full["Error"].as_str().is_some_and(|it| it.starts_with(&words)), "{full}");
@@ -126,7 +129,7 @@ fn only_replicas_may_forward_requests() -> TestResult {
             (Some("nonsense"), 403, "the token does not belong to a replica"),
             (Some(of_another.trim()), 403, "the token does not belong to a replica"),
             (Some(for_the_api.trim()), 403, "the token does not belong to a replica"),
-            (Some(&*ours), 200, "the pod default/y was deleted"),
+            (Some(&*ours), 200, "the pod default/y with this UID does not exist"),
         ] {
             let response = call(port, "/filter", request, token).await?;
             assert!(

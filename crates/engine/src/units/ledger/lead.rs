@@ -113,7 +113,7 @@ impl fmt::Display for TooEarly {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self.until {
             Some(_) => {
-                "bind requests of the previous leader may still be in flight; list the pods again later"
+                "bind requests of the previous leader may still be in flight; the pods are listed again later"
             }
             None => "another replica leads",
         })

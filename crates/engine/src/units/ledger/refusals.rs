@@ -93,9 +93,9 @@ impl fmt::Display for ReserveError {
         match self {
             Self::NotServing => formatter.write_str("this replica does not decide at the moment"),
             Self::UnknownPod => {
-                formatter.write_str("the pod was deleted, or a new pod has its name")
+                formatter.write_str("the pod was deleted, or another pod has its name")
             }
-            Self::UnknownNode => formatter.write_str("the node was deleted"),
+            Self::UnknownNode => formatter.write_str("the node does not exist"),
             Self::NotPending => formatter.write_str("the pod has finished or is being deleted"),
             Self::AlreadyBound { node } => write!(formatter, "the pod is on node {node} already"),
             Self::UnderWay { node } => write!(
