@@ -78,10 +78,10 @@ async fn make_rules_to_zero(cluster: &Cluster) -> TestResult {
             "metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "30"},
         },
     });
-    let mut external = horizontal("to-zero", Some(2), 5);
+    let mut external = horizontal("zero-accepted", Some(2), 5);
     external["spec"]["metrics"] = json!([queue]);
-    let usual = horizontal("not-to-zero", Some(2), 5);
-    for (name, object, delay) in [("to-zero", external, 300), ("not-to-zero", usual, 5)] {
+    let usual = horizontal("zero-refused", Some(2), 5);
+    for (name, object, delay) in [("zero-accepted", external, 300), ("zero-refused", usual, 5)] {
         cluster.create(HORIZONTAL, NAMESPACE, &object).await?;
         let rule = json!({
             "name": "bounds", "schedule": "3 9 * * *", "targetMinReplicas": 0,
@@ -143,22 +143,23 @@ fn a_lower_bound_of_zero_is_set_where_the_api_server_accepts_it() -> TestResult 
         if version < Some(KubernetesMinor::SCALES_TO_ZERO) {
             let words = "0 needs Kubernetes 1.37 or newer";
             let is_reported = |status: &Value| condition(status, "Ready")[2].contains(words);
-            cluster.await_status(NAMESPACE, "to-zero", words, is_reported).await?;
+            cluster.await_status(NAMESPACE, "zero-accepted", words, is_reported).await?;
             return Ok(());
         }
-        let status = after_firing(cluster, "to-zero").await?;
+        let status = after_firing(cluster, "zero-accepted").await?;
         let applied = json!({"appliedMinReplicas": 0});
         assert_eq!(history(&status, "bounds")?, fired_once(BOUNDARY, &applied, TOMORROW));
-        let bounds = numbers(cluster, HORIZONTAL, "to-zero").await?;
+        let bounds = numbers(cluster, HORIZONTAL, "zero-accepted").await?;
         assert_eq!(bounds, [Value::Null, json!(0), json!(5)]);
 
         let failures = |status: &Value| status["executionHistories"][0]["failedExecutions"].clone();
         let has_failed = |status: &Value| failures(status).is_array();
-        let status = cluster.await_status(NAMESPACE, "not-to-zero", "given up", has_failed).await?;
+        let status =
+            cluster.await_status(NAMESPACE, "zero-refused", "given up", has_failed).await?;
         let message = failures(&status)[0]["message"].to_string();
         let refusal = "must specify at least one Object or External metric";
         assert!(message.contains(refusal), "{message}");
-        assert_eq!(numbers(cluster, HORIZONTAL, "not-to-zero").await?[1], json!(2));
+        assert_eq!(numbers(cluster, HORIZONTAL, "zero-refused").await?[1], json!(2));
         Ok(())
     })
 }
