@@ -267,16 +267,16 @@ fn remove_directories(parent: &Path, removed: &mut Vec<PathBuf>) -> Result<()> {
         if !entry.file_type()?.is_dir() || name.starts_with(SOURCES) {
             continue;
         }
-        // Complete or absent, also for a process without the lock, and if this process is killed.
-        let doomed = parent.join(format!("{REMOVED}{name}"));
-        if !name.starts_with(REMOVED) {
-            if doomed.exists() {
-                fs::remove_dir_all(&doomed)?;
-            }
-            fs::rename(&path, &doomed)?;
-        }
-        let doomed = if name.starts_with(REMOVED) { &path } else { &doomed };
-        fs::remove_dir_all(doomed)
+        let doomed = if name.starts_with(REMOVED) {
+            path.clone()
+        } else {
+            // Complete or absent, also for a process without the lock, and if this process is killed.
+            let doomed = parent.join(format!("{REMOVED}{}-{name}", std::process::id()));
+            fs::rename(&path, &doomed)
+                .with_context(|| format!("failed to move {}", path.display()))?;
+            doomed
+        };
+        fs::remove_dir_all(&doomed)
             .with_context(|| format!("failed to remove {}", doomed.display()))?;
         removed.push(path);
     }
@@ -342,4 +342,29 @@ fn run_with_progress(mut command: Command) -> Result<()> {
 /// Prints a line past the test runner's capture, because the user is waiting at a silent terminal.
 pub fn print_progress(text: &str) {
     let _ = writeln!(std::io::stderr(), "control-plane: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_programs_and_the_rest_of_a_killed_removal_are_removed_but_no_sources() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let built = ["1.37.2-abc", "removed-1-1.37.2-abc"].map(|name| parent.path().join(name));
+        let sources = parent.path().join(format!("{SOURCES}1.37-def"));
+        for dir in built.iter().chain([&sources]) {
+            fs::create_dir(dir).expect("a directory");
+            fs::write(dir.join("etcd"), "").expect("a file");
+        }
+        let mut removed = Vec::new();
+        remove_directories(parent.path(), &mut removed).expect("removed");
+        removed.sort();
+        assert_eq!(removed, built);
+        let entries =
+            fs::read_dir(parent.path()).expect("entries").map(|it| it.expect("one").path());
+        let mut left: Vec<_> = entries.collect();
+        left.sort();
+        assert_eq!(left, [parent.path().join(LOCK), sources]);
+    }
 }
